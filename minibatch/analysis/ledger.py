@@ -1,0 +1,96 @@
+"""Where the time went: each request's and each slot's, in columns that sum exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from minibatch.analysis.timeline import Timeline
+from minibatch.recording.schema import Column, Phase
+
+REQUEST_COLUMNS = ("queue", "prefill", "decode", "stalled", "preempted")
+SLOT_COLUMNS = ("prefill", "decode", "padding", "stalled", "idle_waiting", "idle_empty")
+
+Ledger = Mapping[str, Column]
+
+
+def request_ledger(timeline: Timeline) -> Ledger:
+    """REQUEST_COLUMNS, each (requests,) int64 nanoseconds.
+
+    For a request that finished they sum to its E2E; for one that the end of the run cut off, to
+    the time from its arrival to that end; for one that was refused or never arrived, to 0.
+    """
+    recording = timeline.recording
+    ledger = {name: np.zeros(len(recording.requests), dtype=np.int64) for name in REQUEST_COLUMNS}
+    start_ns, duration_ns = recording.iterations["start_ns"], recording.iterations["duration_ns"]
+    rows = timeline.work_rows
+    iteration, request = recording.entries["iteration"][rows], recording.entries["request"][rows]
+    phase = recording.entries["phase"][rows]
+
+    _add(ledger["prefill"], request, duration_ns[iteration], phase == Phase.PREFILL)
+    _add(ledger["stalled"], request, duration_ns[iteration], phase == Phase.STALLED)
+    stretch = timeline.stretch_ns[iteration]
+    _add(ledger["decode"], request, duration_ns[iteration] - stretch, phase == Phase.DECODE)
+    _add(ledger["stalled"], request, stretch, phase == Phase.DECODE)
+
+    first, last = timeline.first_scheduled_ns, timeline.last_scheduled_ns
+    refused = np.array([r.finish_reason == "refused" for r in recording.requests], dtype=bool)
+    arrived = (timeline.arrival_ns <= (start_ns[-1] if len(start_ns) else -1)) & ~refused
+    ran = first >= 0
+    end = np.where(timeline.completed, last, recording.end_ns)
+    ledger["queue"] = np.where(arrived, np.where(ran, first, end) - timeline.arrival_ns, 0)
+    held = ledger["prefill"] + ledger["stalled"] + ledger["decode"]
+    ledger["preempted"] = np.where(ran, end - first - held, 0)
+    return ledger
+
+
+def slot_ledger(timeline: Timeline) -> Ledger:
+    """SLOT_COLUMNS, each (slots,) int64 nanoseconds; every slot's sum to the makespan, `end_ns`.
+
+    A prompt padded to the longest divides its iteration by positions. A slot that nobody holds is
+    idle with work waiting, or idle without.
+    """
+    recording = timeline.recording
+    ledger = {name: np.zeros(recording.num_slots, dtype=np.int64) for name in SLOT_COLUMNS}
+    entries, duration_ns = recording.entries, recording.iterations["duration_ns"]
+    slot, phase = entries["slot"], entries["phase"]
+    time = duration_ns[entries["iteration"]]
+
+    positions = np.maximum(1, entries["tokens"] + entries["padding"])
+    thrown_away = time * entries["padding"] // positions
+    prefill, decode = phase == Phase.PREFILL, phase == Phase.DECODE
+    _add(ledger["padding"], slot, thrown_away, prefill)
+    _add(ledger["prefill"], slot, time - thrown_away, prefill)
+    _add(ledger["padding"], slot, time, phase == Phase.PADDING)
+    _add(ledger["stalled"], slot, time, phase == Phase.STALLED)
+    stretch = timeline.stretch_ns[entries["iteration"]]
+    _add(ledger["decode"], slot, time - stretch, decode)
+    _add(ledger["stalled"], slot, stretch, decode)
+
+    crowded = timeline.num_waiting > 0
+    idle_waiting, idle_empty = _gaps(timeline)
+    held = np.zeros((recording.num_slots, recording.num_iterations), dtype=bool)
+    held[slot, entries["iteration"]] = True
+    ledger["idle_waiting"] = (~held & crowded) @ duration_ns + idle_waiting
+    ledger["idle_empty"] = (~held & ~crowded) @ duration_ns + idle_empty
+    return ledger
+
+
+def _gaps(timeline: Timeline) -> tuple[int, int]:
+    """Time between iterations, in which nothing runs: with somebody waiting, and with nobody."""
+    recording = timeline.recording
+    starts = recording.iterations["start_ns"]
+    ends = np.concatenate([[0], recording.end_of_iteration_ns[:-1]]) if len(starts) else starts
+    waiting = empty = 0
+    for i in np.flatnonzero(starts > ends):
+        unfinished = ~timeline.completed | (timeline.last_scheduled_ns > starts[i])
+        came = timeline.arrival_ns[unfinished & (timeline.arrival_ns <= starts[i])]
+        since = max(int(ends[i]), int(came.min())) if len(came) else int(starts[i])
+        waiting += int(starts[i]) - since
+        empty += since - int(ends[i])
+    return waiting, empty
+
+
+def _add(column: Column, index: Column, values: Column, mask: Column) -> None:
+    np.add.at(column, index[mask], values[mask])

@@ -1,0 +1,119 @@
+"""The two ceilings of a device's roofline, measured on this machine and remembered.
+
+Importing this module imports no torch: modelled runs need only the dataclass.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+Progress = Callable[[float], None]
+"""Told how much is done, from 0 to 1."""
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """How fast a device can compute and read.
+
+    Attributes:
+        flops_per_s: peak of dense matrix products in `dtype`, FLOP/s.
+        bytes_per_s: peak of reading device memory, bytes/s.
+        device: in words.
+        dtype: of the matrix products.
+        source: where the numbers are from: "measured on this machine", or a data sheet.
+    """
+
+    flops_per_s: float
+    bytes_per_s: float
+    device: str
+    dtype: str = "float32"
+    source: str = "measured on this machine"
+
+    def __post_init__(self) -> None:
+        if not (0 < self.flops_per_s < float("inf") and 0 < self.bytes_per_s < float("inf")):
+            raise ValueError(
+                f"ceilings of {self.device} are {self.flops_per_s} FLOP/s and {self.bytes_per_s} bytes/s: "
+                "use positive numbers"
+            )
+
+    @property
+    def ridge(self) -> float:
+        """The intensity at which both ceilings bind, in FLOP/byte."""
+        return self.flops_per_s / self.bytes_per_s
+
+
+def measure(
+    device: torch.device | str = "cpu", dtype: str = "float32", progress: Progress | None = None
+) -> Ceilings:
+    """Measure both ceilings of this machine; takes a few seconds. See `calibration`."""
+    from minibatch.engine.calibration import measure_ceilings
+
+    return measure_ceilings(device, dtype, progress)
+
+
+def load_or_measure(
+    device: torch.device | str = "cpu",
+    dtype: str = "float32",
+    progress: Progress | None = None,
+    *,
+    cache_dir: Path | None = None,
+) -> Ceilings:
+    """The ceilings from an earlier measurement on this device with as many threads, or a new one.
+
+    Measurements are kept as JSON in `cache_dir`, by default $XDG_CACHE_HOME/minibatch or
+    ~/.cache/minibatch. A file that can't be read is measured again; one that can't be written is
+    only not remembered.
+    """
+    from minibatch.engine.devices import describe, to_device
+
+    words = describe(to_device(device))
+    name = "".join(c if c.isalnum() else "-" for c in f"{words} {dtype}").lower()
+    path = (cache_dir or default_cache_dir()) / f"ceilings-{name}.json"
+    found = _read(path)
+    if found is not None and (found.device, found.dtype) == (words, dtype):
+        return found
+    ceilings = replace(measure(device, dtype, progress), device=words)
+    _write(path, ceilings)
+    return ceilings
+
+
+def default_cache_dir() -> Path:
+    """$XDG_CACHE_HOME/minibatch, or ~/.cache/minibatch where that isn't an absolute path."""
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".cache") / "minibatch"
+
+
+def _read(path: Path) -> Ceilings | None:
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        if stored.pop("version") != _VERSION:
+            return None
+        return Ceilings(**stored)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _write(path: Path, ceilings: Ceilings) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Written aside and renamed, so that no reader ever sees half a file.
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump({"version": _VERSION, **asdict(ceilings)}, file, indent=1)
+            os.replace(temporary, path)
+        except OSError:
+            Path(temporary).unlink(missing_ok=True)
+    except OSError:
+        pass

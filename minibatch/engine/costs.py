@@ -1,0 +1,165 @@
+"""FLOPs and bytes of one iteration, counted from the plan alone.
+
+Symbols: a sequence computes n = num_tokens + num_padding positions after `start` earlier ones, so
+its context is k = start + n. T is the sum of n over the batch, R the number of sampled rows, L
+n_layer, C n_embd, Q = n_head * head_dim, K = n_kv_head * head_dim, I n_inner, M the number of MLP
+matrices, V vocab_size.
+
+FLOPs, a multiply-add being two, as `torch.utils.flop_counter` counts (matrix products alone):
+
+    linear     2 T L (C (Q + 2K) + Q C + M C I)
+    attention  4 L Q sum(n k)         the whole n x k rectangle, though causal kernels skip part
+    lm_head    2 R C V                logits of sampled rows only
+
+Bytes through device memory, each tensor moved once an iteration (a perfect cache within an
+operator, none between operators; Williams et al., "Roofline", CACM 2009; Pope et al., "Efficiently
+Scaling Transformer Inference", 2022, for which tensors matter):
+
+    weights      every layer's matrices, biases and norms; the embedding rows that are looked up;
+                 the final norm; and the lm_head matrix if any row is sampled
+    KV           written 2 L K n and read 2 L K k a sequence
+    activations  the inputs and outputs of the matrix products and of attention; elementwise work
+                 is taken as fused into them:
+                 T L (C + (Q + 2K) + Q + Q + Q + C + C + (M-1) I + I + C) + R (C + V)
+
+Padding is counted like any other position: the device computes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from minibatch.scheduling.plan import ScheduledSeq
+
+
+@dataclass(frozen=True, slots=True)
+class ModelShape:
+    """The sizes of a decoder-only transformer that its costs depend on.
+
+    Attributes:
+        n_kv_head: key/value heads; fewer than n_head under grouped-query attention.
+        n_inner: width of the MLP.
+        head_dim: None means n_embd / n_head.
+        num_mlp_matrices: 2, or 3 for a gated MLP (as in Llama).
+        has_biases: linear layers and norms have biases, and positions are a learned table (GPT-2).
+        tied: the output matrix is the token embedding; changes the model's size, not its traffic.
+        bytes_per_weight, bytes_per_kv, bytes_per_activation: bytes an element.
+    """
+
+    n_layer: int
+    n_embd: int
+    n_head: int
+    n_kv_head: int
+    vocab_size: int
+    n_inner: int
+    bytes_per_weight: float = 2
+    bytes_per_kv: float = 2
+    bytes_per_activation: float = 2
+    head_dim: int | None = None
+    num_mlp_matrices: int = 2
+    has_biases: bool = True
+    tied: bool = True
+    n_positions: int = 1024
+
+    @property
+    def q_dim(self) -> int:
+        return self.n_head * (self.head_dim or self.n_embd // self.n_head)
+
+    @property
+    def kv_dim(self) -> int:
+        return self.n_kv_head * (self.head_dim or self.n_embd // self.n_head)
+
+    @property
+    def matrix_elements_per_layer(self) -> int:
+        """Weights of one layer's matrices: a token costs two FLOPs for each."""
+        c, q, k = self.n_embd, self.q_dim, self.kv_dim
+        return c * (q + 2 * k) + q * c + self.num_mlp_matrices * c * self.n_inner
+
+    @property
+    def elements_per_layer(self) -> int:
+        """All weights of one layer."""
+        c = self.n_embd
+        if not self.has_biases:
+            return self.matrix_elements_per_layer + 2 * c  # two norms, scale only
+        biases = self.q_dim + 2 * self.kv_dim + c + (self.num_mlp_matrices - 1) * self.n_inner + c
+        return self.matrix_elements_per_layer + biases + 4 * c
+
+    @property
+    def num_parameters(self) -> int:
+        """All weights of the model."""
+        c = self.n_embd
+        embeddings = self.vocab_size * c * (1 if self.tied else 2) + (
+            self.n_positions * c if self.has_biases else 0
+        )
+        return self.n_layer * self.elements_per_layer + embeddings + self._final_norm
+
+    @property
+    def kv_bytes_per_token(self) -> int:
+        """Keys and values of one token in all layers, in bytes."""
+        return round(2 * self.n_layer * self.kv_dim * self.bytes_per_kv)
+
+    @property
+    def _final_norm(self) -> int:
+        return self.n_embd * (2 if self.has_biases else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Work of one iteration: FLOPs, and bytes moved through device memory by what they are."""
+
+    flops: int = 0
+    bytes_weights: int = 0
+    bytes_kv: int = 0
+    bytes_activations: int = 0
+
+    @property
+    def bytes(self) -> int:
+        return self.bytes_weights + self.bytes_kv + self.bytes_activations
+
+    @property
+    def intensity(self) -> float:
+        """FLOP/byte; 0 for no work."""
+        return self.flops / self.bytes if self.bytes else 0.0
+
+
+def count(seqs: Iterable[ScheduledSeq], shape: ModelShape) -> Costs:
+    """Costs of one iteration that runs `seqs` (`plan.seqs`, or only those that decode).
+
+    The weights are counted once however many sequences share them, so the costs of parts sum to
+    more than those of the whole. No sequences cost nothing.
+    """
+    positions = rectangle = context = sampled = 0
+    for seq in seqs:
+        n = seq.num_tokens + seq.num_padding
+        k = seq.start + n
+        positions += n
+        rectangle += n * k
+        context += k
+        sampled += seq.samples
+    if not positions:
+        return Costs()
+    layers, c, q, kv, inner = shape.n_layer, shape.n_embd, shape.q_dim, shape.kv_dim, shape.n_inner
+    flops = (
+        2 * positions * layers * shape.matrix_elements_per_layer
+        + 4 * layers * q * rectangle
+        + 2 * sampled * c * shape.vocab_size
+    )
+    lookups = positions * c * (2 if shape.has_biases else 1)  # token rows, and learned position rows
+    weights = layers * shape.elements_per_layer + lookups
+    if sampled:
+        weights += c * shape.vocab_size + shape._final_norm
+    kv_elements = 2 * layers * kv * (positions + context)
+    activations = positions * layers * (4 * c + 4 * q + 2 * kv + shape.num_mlp_matrices * inner)
+    activations += sampled * (c + shape.vocab_size)
+    return Costs(
+        flops=flops,
+        bytes_weights=round(weights * shape.bytes_per_weight),
+        bytes_kv=round(kv_elements * shape.bytes_per_kv),
+        bytes_activations=round(activations * shape.bytes_per_activation),
+    )
+
+
+def swap_bytes(num_blocks: int, block_size: int, shape: ModelShape) -> int:
+    """Bytes that swapping `num_blocks` KV blocks moves over the host link, one way."""
+    return num_blocks * block_size * shape.kv_bytes_per_token

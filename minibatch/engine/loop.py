@@ -1,0 +1,143 @@
+"""The loop: schedule, execute, record, commit, until every request has finished."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns
+
+from minibatch.engine.costs import ModelShape, count
+from minibatch.engine.executor import Executor, Result
+from minibatch.engine.recorder import Recorder
+from minibatch.engine.text import Tokenizer, pieces
+from minibatch.recording.schema import Header, Recording
+from minibatch.scheduling.config import SchedulerConfig
+from minibatch.scheduling.draft import PolicyError
+from minibatch.scheduling.invariants import check_plan, check_state
+from minibatch.scheduling.plan import Plan
+from minibatch.scheduling.policy import Policy
+from minibatch.scheduling.request_state import RequestState
+from minibatch.scheduling.state import SchedulerState
+from minibatch.workload.request import Request
+
+
+class Engine:
+    """Serves one workload under one policy and records it.
+
+    The clock advances by each iteration's duration and jumps over the time in which nothing can
+    run, so a replay never sleeps. On a measured clock an iteration lasts as long as the executor
+    and the scheduler really took; time spent in the caller between two steps is not counted.
+
+    Attributes:
+        requests: progress of every request that has arrived, in order of id.
+        check: verify the scheduler's invariants at every iteration.
+    """
+
+    def __init__(
+        self,
+        requests: Sequence[Request],
+        policy: Policy,
+        executor: Executor,
+        config: SchedulerConfig,
+        shape: ModelShape,
+        eos_token_id: int | None = None,
+        check: bool = True,
+    ) -> None:
+        ordered = sorted(requests, key=lambda request: request.arrival_ns)
+        if [request.request_id for request in ordered] != list(range(len(ordered))):
+            raise ValueError("requests must be numbered 0, 1, 2, ... in order of arrival")
+        self.policy = policy
+        self.executor = executor
+        self.shape = shape
+        self.check = check
+        self.state = SchedulerState(config, policy.hold_slots, eos_token_id)
+        self.recorder = Recorder()
+        self.requests: list[RequestState] = []
+        self._pending = deque(ordered)
+        self._host_ns = 0
+
+    @property
+    def num_requests(self) -> int:
+        return len(self.requests) + len(self._pending)
+
+    @property
+    def num_finished(self) -> int:
+        return sum(request.finish_reason is not None for request in self.requests)
+
+    def step(self) -> Plan | None:
+        """Run one iteration and return its plan; None when all requests have finished.
+
+        A plan without `seqs` ran nothing: the clock jumped to when something may run.
+        """
+        entered = perf_counter_ns()
+        self._arrive()
+        if not self.state.has_work:
+            if not self._pending:
+                return None
+            self.state.now_ns = self._pending[0].arrival_ns
+            self._arrive()
+        plan = self.policy.schedule(self.state)
+        for reason in plan.reasons:
+            self.recorder.note(reason)
+        if plan.seqs:
+            if self.check:
+                check_plan(plan, self.state)
+            self._host_ns += perf_counter_ns() - entered
+            result = self.executor.execute(plan)
+            resumed = perf_counter_ns()
+            self._finish_iteration(plan, result)
+            self._host_ns += perf_counter_ns() - resumed
+        else:
+            self._jump(plan)
+        return plan
+
+    def run(
+        self,
+        on_step: Callable[[Engine, Plan], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> bool:
+        """Step to the end, or until `should_stop()`. Returns whether all requests finished."""
+        while should_stop is None or not should_stop():
+            plan = self.step()
+            if plan is None:
+                return True
+            if on_step is not None:
+                on_step(self, plan)
+        return not self._pending and not self.state.has_work
+
+    def recording(self, header: Header, tokenizer: Tokenizer | None = None) -> Recording:
+        """Everything recorded so far; with a tokenizer, the text that was written as well."""
+        complete = not self._pending and not self.state.has_work
+        states = [*self.requests, *(RequestState(request) for request in self._pending)]
+        texts = [pieces(tokenizer, r.output_token_ids) if tokenizer else [] for r in states]
+        return self.recorder.recording(header, states, texts, complete)
+
+    def _arrive(self) -> None:
+        while self._pending and self._pending[0].arrival_ns <= self.state.now_ns:
+            request, reason = self.state.arrive(self._pending.popleft())
+            self.requests.append(request)
+            self.recorder.note(reason)
+
+    def _finish_iteration(self, plan: Plan, result: Result) -> None:
+        duration_ns = result.duration_ns
+        if self.executor.clock == "measured":
+            duration_ns += self._host_ns
+            self._host_ns = 0
+        costs = count(plan.seqs, self.shape)
+        self.recorder.append(plan, result, self.state.now_ns, duration_ns, costs)
+        for request, blocks in self.state.commit(plan, result.token_ids):
+            self.recorder.finish(request, blocks)
+        self.state.now_ns += duration_ns
+        if self.check:
+            check_state(self.state, self.requests)
+
+    def _jump(self, plan: Plan) -> None:
+        """Move the clock to the next time at which the policy may decide otherwise."""
+        times = [self._pending[0].arrival_ns] if self._pending else []
+        times += [] if plan.wake_ns is None else [plan.wake_ns]
+        if plan.admitted or plan.preempted or not times or min(times) <= self.state.now_ns:
+            raise PolicyError(
+                f"policy {self.policy.name!r} runs nothing at {self.state.now_ns} ns although "
+                f"{len(self.state.waiting)} requests wait, and would never run anything again"
+            )
+        self.state.now_ns = min(times)

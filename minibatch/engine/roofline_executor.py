@@ -1,0 +1,71 @@
+"""Plans timed by the roofline model: nothing is computed, durations come from FLOPs and bytes."""
+
+from __future__ import annotations
+
+import math
+
+from minibatch.engine.ceilings import Ceilings
+from minibatch.engine.costs import ModelShape, count, swap_bytes
+from minibatch.engine.executor import Clock, Result
+from minibatch.scheduling.plan import Plan
+
+PLACEHOLDER_TOKEN = 0
+"""The token that every request writes, because no model says which."""
+
+
+class RooflineExecutor:
+    """Says how long a plan would take on a device of given ceilings.
+
+        duration = max(FLOPs / peak FLOP/s, bytes / bandwidth) + overhead + swapped bytes / host link
+
+    after Williams, Waterman and Patterson, "Roofline" (CACM 2009). The same plan always gives the
+    same number of nanoseconds.
+
+    Args:
+        block_size: tokens a KV block, for the bytes of a swap.
+        overhead_ns: host time of an iteration that the device waits for, in nanoseconds.
+        host_link_bytes_per_s: of one direction of the host link (PCIe 4.0 x16: about 25 GB/s).
+    """
+
+    def __init__(
+        self,
+        shape: ModelShape,
+        ceilings: Ceilings,
+        *,
+        block_size: int = 16,
+        overhead_ns: int = 0,
+        host_link_bytes_per_s: float = 25e9,
+    ) -> None:
+        if overhead_ns < 0 or not host_link_bytes_per_s > 0:
+            raise ValueError(
+                f"overhead of {overhead_ns} ns and a host link of {host_link_bytes_per_s} bytes/s can't be: "
+                "use 0 or more, and a positive number"
+            )
+        self.shape = shape
+        self.ceilings = ceilings
+        self._block_size = block_size
+        self._overhead_ns = overhead_ns
+        self._host_link = host_link_bytes_per_s
+
+    @property
+    def clock(self) -> Clock:
+        return "modelled"
+
+    @property
+    def device(self) -> str:
+        return self.ceilings.device
+
+    def execute(self, plan: Plan) -> Result:
+        swapped = sum(len(swap.block_table) for swap in (*plan.swap_out, *plan.swap_in))
+        seconds = swap_bytes(swapped, self._block_size, self.shape) / self._host_link
+        overhead_ns = 0
+        if plan.seqs:
+            costs = count(plan.seqs, self.shape)
+            seconds += max(costs.flops / self.ceilings.flops_per_s, costs.bytes / self.ceilings.bytes_per_s)
+            overhead_ns = self._overhead_ns
+        tokens = {seq.request.request_id: PLACEHOLDER_TOKEN for seq in plan.seqs if seq.samples}
+        # Rounded up: an iteration that does something takes time.
+        return Result(tokens, math.ceil(seconds * 1e9) + overhead_ns)
+
+    def reset(self) -> None:
+        """Nothing to forget; here so that every executor has it."""

@@ -1,0 +1,95 @@
+"""Runs plans on the model and measures how long they take."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+
+from minibatch.engine.attention import paged_kernel_works
+from minibatch.engine.batch import pack
+from minibatch.engine.decode_graphs import DecodeGraphs
+from minibatch.engine.devices import describe
+from minibatch.engine.executor import Clock, Result
+from minibatch.engine.gpt2 import GPT2
+from minibatch.engine.kv_pool import KVPool
+from minibatch.engine.sampling import sample
+from minibatch.scheduling.plan import Plan
+
+
+class TorchExecutor:
+    """Carries out plans with a GPT-2 and a paged KV pool.
+
+    The duration of an iteration covers everything the device and the host do for it: swaps, packing
+    the batch, the forward pass and sampling.
+
+    Args:
+        num_kv_blocks, block_size: the KV pool; block ids in plans are below `num_kv_blocks`.
+        decode_graphs: on CUDA, replay iterations that only decode as CUDA graphs.
+
+    Raises:
+        ValueError: the pool is empty or doesn't fit the device's memory.
+    """
+
+    def __init__(
+        self, model: GPT2, *, num_kv_blocks: int, block_size: int, decode_graphs: bool = True
+    ) -> None:
+        config = model.config
+        self.model = model
+        self.pool = KVPool(
+            n_layer=config.n_layer,
+            n_head=config.n_head,
+            head_dim=config.head_dim,
+            num_kv_blocks=num_kv_blocks,
+            block_size=block_size,
+            dtype=model.dtype,
+            device=model.device,
+        )
+        self._on_cuda = model.device.type == "cuda"
+        self._device = f"{describe(model.device)}, {str(model.dtype).removeprefix('torch.')}"
+        with torch.inference_mode():
+            self._paged = paged_kernel_works(self.pool)
+        self._graphs = (
+            DecodeGraphs(model, self.pool, paged=self._paged) if self._on_cuda and decode_graphs else None
+        )
+
+    @property
+    def clock(self) -> Clock:
+        return "measured"
+
+    @property
+    def device(self) -> str:
+        return self._device
+
+    @torch.inference_mode()
+    def execute(self, plan: Plan) -> Result:
+        """Run one iteration.
+
+        Raises:
+            RuntimeError: a swap-in without its swap-out, or a failure of the device.
+        """
+        began = time.perf_counter_ns()
+        for swap in plan.swap_out:
+            self.pool.swap_out(swap)
+        for swap in plan.swap_in:
+            self.pool.swap_in(swap)
+        token_ids = self._forward(plan) if plan.num_tokens else {}
+        if self._on_cuda:
+            torch.cuda.synchronize(self.model.device)
+        return Result(token_ids, time.perf_counter_ns() - began)
+
+    def reset(self) -> None:
+        """Forget what a run that was cancelled left behind; call it before the next run."""
+        self.pool.reset()
+
+    def _forward(self, plan: Plan) -> dict[int, int]:
+        if self._graphs is not None and self._graphs.can_run(plan.seqs):
+            logits, sampled = self._graphs.run(plan.seqs)
+        else:
+            batch = pack(plan.seqs, self.pool, self.model.config.n_positions, paged=self._paged)
+            logits = self.model.forward(batch.token_ids, batch.positions, batch.attention, batch.logit_rows)
+            sampled = batch.sampled
+        if logits is None:
+            return {}
+        requests = [seq.request for seq in sampled]
+        return dict(zip((request.request_id for request in requests), sample(logits, requests)))

@@ -1,0 +1,102 @@
+"""Why the scheduler did what it did: machine-readable reasons and the sentences they read as.
+
+A reason is a code, the request that it is about (if it is about one) and the numbers that decided.
+The recording stores those; views turn them into a sentence with `sentence`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from string import Formatter
+
+
+class Code(StrEnum):
+    """What happened to a request, and the deciding cause."""
+
+    QUEUED = "queued"
+    ADMITTED = "admitted"
+    RESUMED = "resumed"
+    CHUNK = "chunk"
+    WAITS_SLOT = "waits_slot"
+    WAITS_BLOCKS = "waits_blocks"
+    WAITS_BUDGET = "waits_budget"
+    WAITS_BATCH = "waits_batch"
+    WAITS_WINDOW = "waits_window"
+    WAITS_PREEMPTION = "waits_preemption"
+    WAITS_SWAPPED = "waits_swapped"
+    STALLED_BY_PREFILL = "stalled_by_prefill"
+    PREEMPTED_RECOMPUTE = "preempted_recompute"
+    PREEMPTED_SWAP = "preempted_swap"
+    FINISHED_LENGTH = "finished_length"
+    FINISHED_STOP = "finished_stop"
+    REFUSED_LENGTH = "refused_length"
+    REFUSED_BLOCKS = "refused_blocks"
+
+
+WAITS = frozenset(code for code in Code if code.startswith("waits_"))
+REFUSALS = frozenset(code for code in Code if code.startswith("refused_"))
+FINISHES = frozenset(code for code in Code if code.startswith("finished_"))
+PREEMPTIONS = frozenset(code for code in Code if code.startswith("preempted_"))
+
+TEMPLATES: dict[Code, str] = {
+    Code.QUEUED: "{request} joins the queue: {prompt:prompt token}, at most {max_tokens} to write",
+    Code.ADMITTED: "{request} enters slot {slot}: takes {needs} of {free:free block}",
+    Code.RESUMED: "{request} comes back from host memory into slot {slot}: takes {needs} of {free:free block}",
+    Code.CHUNK: "{request} prefills {tokens:token} of its prompt, {stop} of {end} done: "
+    "{left} of the {budget}-token budget were left",
+    Code.WAITS_SLOT: "{request} waits: all {slots:slot} are taken",
+    Code.WAITS_BLOCKS: "{request} waits: needs {needs:block}, {free} free, {kept} of them kept back by the watermark",
+    Code.WAITS_BUDGET: "{request} waits: needs {needs:token}, {left} of the {budget}-token budget are left",
+    Code.WAITS_BATCH: "{request} waits: the batch runs until its last request ends, {running} still writing",
+    Code.WAITS_WINDOW: "{request} waits: {waiting} of {slots:request} are here, "
+    "the oldest for {waited_ms} of {max_wait_ms} ms",
+    Code.WAITS_PREEMPTION: "{request} waits: memory ran out in this step, so nobody new enters",
+    Code.WAITS_SWAPPED: "{request} waits: {swapped:preempted request} must first come back from host memory",
+    Code.STALLED_BY_PREFILL: "{stalled:request} without a token: this step prefills {tokens:token} "
+    "of {prompts:prompt} alone",
+    Code.PREEMPTED_RECOMPUTE: "{request} loses its {held:block}, to be prefilled again: r{for_request} "
+    "needs {needs:block}, {free} free, and {request} was admitted last",
+    Code.PREEMPTED_SWAP: "{request} has its {held:block} copied to host memory: r{for_request} "
+    "needs {needs:block}, {free} free, and {request} was admitted last",
+    Code.FINISHED_LENGTH: "{request} finishes: it wrote all of its {tokens:token}",
+    Code.FINISHED_STOP: "{request} finishes: it ended its text after {tokens:token}",
+    Code.REFUSED_LENGTH: "{request} is refused: {prompt:prompt token} and {max_tokens} to write are more than "
+    "max_model_len, {max_model_len}",
+    Code.REFUSED_BLOCKS: "{request} is refused: it may need {needs:block}, and the whole pool has {pool}",
+}
+"""The sentence of each code. The names in braces are the numbers that a reason of that code holds;
+`{free:block}` reads "1 block" or "4 blocks"."""
+
+NUMBERS: dict[Code, tuple[str, ...]] = {
+    code: tuple(dict.fromkeys(name for _, name, _, _ in Formatter().parse(template) if name and name != "request"))
+    for code, template in TEMPLATES.items()
+}
+"""The names of each code's numbers, in the order in which a recording stores them."""
+
+
+class _Count(int):
+    """A number that brings its noun: format(_Count(2), "block") is "2 blocks"."""
+
+    def __format__(self, noun: str) -> str:
+        return f"{int(self):,}" + (f" {noun}{'' if self == 1 else 's'}" if noun else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One decision about one request (or, with `request_id` None, about the step).
+
+    Attributes:
+        numbers: the values that decided it, by the names in the code's template.
+    """
+
+    code: Code
+    request_id: int | None
+    numbers: Mapping[str, int]
+
+    @property
+    def sentence(self) -> str:
+        request = "" if self.request_id is None else f"r{self.request_id}"
+        numbers = {name: _Count(value) for name, value in self.numbers.items()}
+        return TEMPLATES[self.code].format(request=request, **numbers)

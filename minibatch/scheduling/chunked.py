@@ -1,0 +1,36 @@
+"""Continuous batching with chunked prefill: one token budget an iteration, decodes first.
+
+Sarathi-Serve's stall-free schedule, and vLLM V1's: every writing request gets its token, what is
+left of the budget prefills prompts in progress, and then new ones, in chunks. A long prompt costs
+its own first token some time, and nobody else's next one.
+"""
+
+from minibatch.scheduling.config import SchedulerConfig
+from minibatch.scheduling.draft import Draft
+from minibatch.scheduling.plan import Plan
+from minibatch.scheduling.request_state import RequestState
+from minibatch.scheduling.state import SchedulerState
+
+
+class Chunked:
+    name = "chunked"
+    summary = "decodes first, prompts in chunks"
+    hold_slots = False
+
+    def token_budget(self, config: SchedulerConfig) -> int:
+        return config.max_num_batched_tokens
+
+    def schedule(self, state: SchedulerState) -> Plan:
+        draft = Draft(state, self.token_budget(state.config))
+        self._run(draft, draft.running)
+        self._run(draft, draft.resume())
+        while draft.can_admit(draft.next_chunk):
+            chunk = draft.next_chunk
+            draft.prefill(draft.admit(chunk), chunk)
+        return draft.plan()
+
+    def _run(self, draft: Draft, requests: list[RequestState]) -> None:
+        for request in [r for r in requests if not r.is_prefilling]:
+            draft.decode(request)
+        for request in [r for r in requests if r.is_prefilling]:
+            draft.prefill(request, min(draft.remaining_prefill(request), draft.budget_left))

@@ -1,0 +1,72 @@
+"""The knobs of a run, under vLLM's names where vLLM has one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+KVLayout = Literal["paged", "contiguous"]
+PreemptionMode = Literal["recompute", "swap"]
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerConfig:
+    """Every knob of a run.
+
+    Attributes:
+        max_num_seqs: slots: most requests that run at once.
+        max_num_batched_tokens: token budget of an iteration. Policies that run whole prompts need
+            room for the longest prompt, so they take `max_model_len` where that is more.
+        max_model_len: most tokens of a request, prompt and output.
+        block_size: tokens of a KV block, 1 to 64.
+        num_kv_blocks: KV blocks of the pool.
+        kv_layout: "paged" gives a request blocks as it grows; "contiguous" reserves
+            `max_model_len` tokens in one piece at admission.
+        preemption_mode: "recompute" drops a victim's KV and prefills it again; "swap" copies it to
+            host memory and back.
+        watermark: share of the pool that an admission must leave free, 0 to below 1.
+        max_wait: longest that the dynamic policy's window stays open, in seconds.
+        compute_padding: static and dynamic batches compute padded prompt positions and finished
+            slots, as a padded server does. False computes neither, so that what remains lost is
+            the idle slots alone.
+        mix_prefill: continuous batching runs new prompts together with the decodes (as Orca did)
+            instead of alone (as vLLM V0 did).
+    """
+
+    max_num_seqs: int = 8
+    max_num_batched_tokens: int = 64
+    max_model_len: int = 1024
+    block_size: int = 16
+    num_kv_blocks: int = 256
+    kv_layout: KVLayout = "paged"
+    preemption_mode: PreemptionMode = "recompute"
+    watermark: float = 0.01
+    max_wait: float = 0.05
+    compute_padding: bool = True
+    mix_prefill: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("max_num_seqs", "max_num_batched_tokens", "max_model_len", "block_size", "num_kv_blocks"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} is {value}: use a whole number of at least 1")
+        if self.block_size > 64:
+            raise ValueError(f"block_size is {self.block_size}: use 1 to 64 tokens a block")
+        if self.max_num_batched_tokens < self.max_num_seqs:
+            raise ValueError(
+                f"max_num_batched_tokens is {self.max_num_batched_tokens}, less than max_num_seqs "
+                f"({self.max_num_seqs}): every slot must be able to get a token in an iteration"
+            )
+        if not 0 <= self.watermark < 1:
+            raise ValueError(f"watermark is {self.watermark}: use a share from 0 to below 1")
+        if not 0 <= self.max_wait < float("inf"):
+            raise ValueError(f"max_wait is {self.max_wait}: use 0 or a positive number of seconds")
+        for name, kind in (("kv_layout", KVLayout), ("preemption_mode", PreemptionMode)):
+            if getattr(self, name) not in get_args(kind):
+                choices = " or ".join(get_args(kind))
+                raise ValueError(f"{name} is {getattr(self, name)!r}: use {choices}")
+
+    @property
+    def watermark_blocks(self) -> int:
+        """Blocks that an admission leaves free."""
+        return int(self.watermark * self.num_kv_blocks)

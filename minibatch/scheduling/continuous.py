@@ -1,0 +1,45 @@
+"""Continuous batching: the batch is chosen anew at every iteration.
+
+Orca's iteration-level scheduling: a finished request leaves at once, and a waiting one enters as
+soon as a slot, the budget and KV blocks allow. Prompts run whole. As in vLLM V0 they run in a step
+of their own, while the requests that were writing get no token; with `mix_prefill` they join the
+decodes, as in Orca, and everybody's step is as long as the prompt makes it.
+"""
+
+from minibatch.scheduling.config import SchedulerConfig
+from minibatch.scheduling.draft import Draft
+from minibatch.scheduling.plan import Plan
+from minibatch.scheduling.state import SchedulerState
+
+
+class Continuous:
+    name = "continuous"
+    summary = "whole prompts first"
+    hold_slots = False
+
+    def token_budget(self, config: SchedulerConfig) -> int:
+        """The longest prompt must fit into one iteration."""
+        return max(config.max_num_batched_tokens, config.max_model_len)
+
+    def schedule(self, state: SchedulerState) -> Plan:
+        draft = Draft(state, self.token_budget(state.config))
+        if state.config.mix_prefill:
+            self._decode(draft)
+            self._admit(draft)
+        elif not self._admit(draft):
+            self._decode(draft)
+        return draft.plan()
+
+    def _admit(self, draft: Draft) -> bool:
+        """Whether anybody new entered."""
+        entered = False
+        while draft.can_admit():
+            draft.prefill(draft.admit())
+            entered = True
+        return entered
+
+    def _decode(self, draft: Draft) -> None:
+        for request in list(draft.running):
+            draft.decode(request)
+        for request in draft.resume():
+            draft.decode(request)

@@ -1,0 +1,94 @@
+"""Who owns which KV block: a pool, and a draft of what one iteration takes and gives back.
+
+The pool hands out units. Paged, a unit is one block. Contiguous, a unit is a run of blocks next to
+each other that holds `max_model_len` tokens, reserved whole at admission: blocks left over at the
+end of the pool fit nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minibatch.scheduling.config import SchedulerConfig
+
+
+def blocks_for(num_tokens: int, block_size: int) -> int:
+    """Blocks that hold `num_tokens` tokens."""
+    return -(-num_tokens // block_size)
+
+
+class KVPool:
+    """Free units of the pool, last freed first out.
+
+    Attributes:
+        unit: blocks handed out together.
+        free_units: id of the first block of each free unit.
+    """
+
+    def __init__(self, config: SchedulerConfig) -> None:
+        self.block_size = config.block_size
+        self.num_blocks = config.num_kv_blocks
+        self.paged = config.kv_layout == "paged"
+        self.unit = 1 if self.paged else blocks_for(config.max_model_len, config.block_size)
+        self.free_units = list(range(0, self.num_blocks - self.unit + 1, self.unit))[::-1]
+
+    @property
+    def num_free(self) -> int:
+        """Free blocks that can be handed out."""
+        return len(self.free_units) * self.unit
+
+    def max_blocks(self, num_tokens: int) -> int:
+        """Blocks that a request of `num_tokens` tokens holds at its largest."""
+        return blocks_for(num_tokens, self.block_size) if self.paged else self.unit
+
+    def settle(self, draft: KVDraft) -> None:
+        """Make true what `draft` took and gave back."""
+        if draft.num_taken:
+            del self.free_units[-draft.num_taken :]
+        self.free_units.extend(draft.returned)
+
+    def release(self, block_table: Sequence[int]) -> None:
+        self.free_units.extend(block_table[:: self.unit])
+
+
+class KVDraft:
+    """What one iteration would take from the pool; the pool itself stays as it is."""
+
+    def __init__(self, pool: KVPool) -> None:
+        self.pool = pool
+        self.num_taken = 0
+        self.returned: list[int] = []
+
+    @property
+    def num_free(self) -> int:
+        return (len(self.pool.free_units) - self.num_taken + len(self.returned)) * self.pool.unit
+
+    def missing(self, num_held: int, num_tokens: int) -> int:
+        """Blocks to add to `num_held` so that `num_tokens` tokens fit."""
+        if self.pool.paged:
+            return max(0, blocks_for(num_tokens, self.pool.block_size) - num_held)
+        return 0 if num_held else self.pool.unit
+
+    def room(self, num_held: int) -> int:
+        """Tokens that fit into `num_held` blocks and all free ones."""
+        return (num_held + self.num_free) * self.pool.block_size
+
+    def can_append(self, num_held: int, num_tokens: int, keep: int = 0) -> bool:
+        """Whether `append` would succeed and leave `keep` blocks free."""
+        missing = self.missing(num_held, num_tokens)
+        return missing == 0 or missing + keep <= self.num_free
+
+    def append(self, num_held: int, num_tokens: int) -> list[int]:
+        """Take the missing blocks; call only where `can_append`."""
+        blocks: list[int] = []
+        for _ in range(self.missing(num_held, num_tokens) // self.pool.unit):
+            if self.returned:
+                first = self.returned.pop()
+            else:
+                self.num_taken += 1
+                first = self.pool.free_units[-self.num_taken]
+            blocks.extend(range(first, first + self.pool.unit))
+        return blocks
+
+    def release(self, block_table: Sequence[int]) -> None:
+        self.returned.extend(block_table[:: self.pool.unit])

@@ -1,0 +1,89 @@
+"""What a policy decided for one iteration: the plan that an executor carries out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minibatch.recording.reasons import Reason
+from minibatch.recording.schema import Phase
+from minibatch.scheduling.kv_pool import KVDraft
+from minibatch.scheduling.request_state import RequestState
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledSeq:
+    """One sequence's part of an iteration's packed batch.
+
+    The tokens at positions `start` .. `start + num_tokens - 1` are computed: they attend to all
+    positions up to their own, and their KV is written through `block_table`. After them come
+    `num_padding` positions that are computed as a padded server computes them and then thrown
+    away: they attend likewise, and their KV belongs nowhere.
+
+    Attributes:
+        start: KV entries that are already there, so the first position computed.
+        block_table: the request's blocks, this iteration's new ones included; covers the real
+            tokens only.
+        samples: the last real token's logits give one new token.
+    """
+
+    request: RequestState
+    slot: int
+    phase: Phase
+    start: int
+    num_tokens: int
+    num_padding: int = 0
+    block_table: tuple[int, ...] = ()
+    samples: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """KV of one request to copy between the device and host memory, in token order."""
+
+    request: RequestState
+    block_table: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """A running request that loses its slot and blocks before the iteration runs."""
+
+    request: RequestState
+    slot: int
+    by_swap: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One iteration as the policy wants it. It changes nothing until the state commits it.
+
+    Order of execution: `swap_out` copies blocks to the host, then `swap_in` copies blocks back
+    (a block may be in both), then one forward pass runs `seqs`.
+
+    Attributes:
+        seqs: the batch; empty when there is nothing to run now.
+        held: (slot, request, phase) of slots that compute nothing: stalled or padding.
+        admitted: requests that enter a slot in this plan, in order (from waiting or swapped).
+        wake_ns: with empty `seqs`, the time at which the policy wants to be asked again, if that
+            may come before the next arrival.
+        token_budget: the budget that the policy kept to, in tokens.
+        new_blocks: blocks that requests get for this iteration.
+        kv: what the plan takes from the pool and gives back to it.
+    """
+
+    seqs: tuple[ScheduledSeq, ...] = ()
+    held: tuple[tuple[int, RequestState, Phase], ...] = ()
+    admitted: tuple[tuple[RequestState, int], ...] = ()
+    preempted: tuple[Preemption, ...] = ()
+    swap_out: tuple[Swap, ...] = ()
+    swap_in: tuple[Swap, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    wake_ns: int | None = None
+    token_budget: int = 0
+    new_blocks: tuple[tuple[RequestState, tuple[int, ...]], ...] = ()
+    kv: KVDraft | None = None
+
+    @property
+    def num_tokens(self) -> int:
+        """Token positions that this iteration computes, padding included."""
+        return sum(s.num_tokens + s.num_padding for s in self.seqs)

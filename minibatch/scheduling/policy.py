@@ -1,0 +1,47 @@
+"""What a policy is, and the register of those there are."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from minibatch.scheduling.config import SchedulerConfig
+from minibatch.scheduling.plan import Plan
+from minibatch.scheduling.state import SchedulerState
+
+
+class Policy(Protocol):
+    """A pure decision: which requests run in the next iteration, and how many tokens each.
+
+    Attributes:
+        name: what people type and see.
+        summary: a few words under the name.
+        hold_slots: a finished request keeps its slot until its whole batch has finished.
+    """
+
+    name: str
+    summary: str
+    hold_slots: bool
+
+    def token_budget(self, config: SchedulerConfig) -> int:
+        """Most tokens that one iteration may compute."""
+        ...
+
+    def schedule(self, state: SchedulerState) -> Plan:
+        """The next iteration; changes nothing. Without `seqs` nothing can run before `wake_ns`."""
+        ...
+
+
+POLICIES: dict[str, Policy] = {}
+"""Every registered policy by name, in the order in which views show them."""
+
+
+def register(policy: Policy) -> None:
+    """Make a policy known to the command line and the app."""
+    POLICIES[policy.name] = policy
+
+
+def find_policy(name: str) -> Policy:
+    """The policy called `name`; ValueError names those there are."""
+    if name not in POLICIES:
+        raise ValueError(f"unknown policy {name!r}: choose from {', '.join(POLICIES)}")
+    return POLICIES[name]

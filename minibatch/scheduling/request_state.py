@@ -1,0 +1,84 @@
+"""A request's progress through one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from minibatch.workload.request import Request
+
+
+class Status(StrEnum):
+    """Where a request is. It is in exactly one of these at any time."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    SWAPPED = "swapped"
+    FINISHED = "finished"
+
+
+class FinishReason(StrEnum):
+    """Why a request left, spelled as in vLLM where it has a word for it."""
+
+    LENGTH = "length"
+    STOP = "stop"
+    REFUSED = "refused"
+
+
+@dataclass(slots=True, eq=False)
+class RequestState:
+    """Counters of one request in one run. `commit` alone changes them.
+
+    The tokens of a request are its prompt and then its output. `num_computed_tokens` of them have
+    their KV in blocks; scheduling means letting that counter catch up:
+
+        0 ............ num_computed_tokens ............ prefill_end ............ num_tokens
+        |--- KV is held ---|--- next chunk ---|--- later chunks ---|--- written since ---|
+
+    Attributes:
+        prefill_end: number of tokens to compute before the next one can be sampled, fixed at
+            admission: the prompt, and after a preemption by recompute the written tokens as well.
+        slot: index of the slot held while running, else None.
+        block_table: ids of the KV blocks held, in token order.
+        admission: rank of the latest admission among all of this run, for "latest admitted".
+    """
+
+    request: Request
+    status: Status = Status.WAITING
+    num_computed_tokens: int = 0
+    prefill_end: int = 0
+    output_token_ids: list[int] = field(default_factory=list)
+    slot: int | None = None
+    block_table: list[int] = field(default_factory=list)
+    admission: int = -1
+    num_preemptions: int = 0
+    finish_reason: FinishReason | None = None
+
+    def __post_init__(self) -> None:
+        self.prefill_end = self.request.num_prompt_tokens
+
+    @property
+    def request_id(self) -> int:
+        return self.request.request_id
+
+    @property
+    def num_tokens(self) -> int:
+        """Prompt and output tokens so far."""
+        return self.request.num_prompt_tokens + len(self.output_token_ids)
+
+    @property
+    def max_total_tokens(self) -> int:
+        """Prompt and output tokens if it writes all that it may."""
+        return self.request.num_prompt_tokens + self.request.sampling.max_tokens
+
+    @property
+    def is_prefilling(self) -> bool:
+        return self.num_computed_tokens < self.prefill_end
+
+    def token_ids(self, start: int, stop: int) -> list[int]:
+        """Tokens at positions `start` .. `stop - 1` of the prompt followed by the output."""
+        prompt = self.request.prompt_token_ids
+        n = len(prompt)
+        if start >= n:
+            return self.output_token_ids[start - n : stop - n]
+        return [*prompt[start:stop], *self.output_token_ids[: max(0, stop - n)]]

@@ -1,0 +1,136 @@
+"""Everything a policy can see, and the only place that changes it."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from minibatch.recording.reasons import Code, Reason
+from minibatch.scheduling.config import SchedulerConfig
+from minibatch.scheduling.kv_pool import KVPool
+from minibatch.scheduling.plan import Plan
+from minibatch.scheduling.request_state import FinishReason, RequestState, Status
+from minibatch.workload.request import Request
+
+
+class SchedulerState:
+    """Queues, slots and KV blocks between two iterations.
+
+    Attributes:
+        now_ns: time on the run's clock.
+        waiting: arrived and not admitted, first come first; preempted requests at the front.
+        running: requests that hold a slot and blocks, in order of admission.
+        swapped: preempted requests whose KV lies in host memory, earliest admitted first.
+        slots: the request that holds each slot, or None. Where `hold_slots`, a finished request
+            keeps its slot until all others of the batch have finished.
+    """
+
+    def __init__(self, config: SchedulerConfig, hold_slots: bool = False, eos_token_id: int | None = None) -> None:
+        self.config = config
+        self.hold_slots = hold_slots
+        self.eos_token_id = eos_token_id
+        self.now_ns = 0
+        self.waiting: deque[RequestState] = deque()
+        self.running: list[RequestState] = []
+        self.swapped: deque[RequestState] = deque()
+        self.slots: list[RequestState | None] = [None] * config.max_num_seqs
+        self.pool = KVPool(config)
+        self.num_admissions = 0
+
+    @property
+    def has_work(self) -> bool:
+        return bool(self.waiting or self.running or self.swapped)
+
+    def why_refused(self, request: Request) -> Reason | None:
+        """Why `request` could never finish here however long it waited; None if it can."""
+        config, total = self.config, request.num_prompt_tokens + request.sampling.max_tokens
+        if total > config.max_model_len:
+            numbers = {"prompt": request.num_prompt_tokens, "max_tokens": request.sampling.max_tokens}
+            return Reason(Code.REFUSED_LENGTH, request.request_id, {**numbers, "max_model_len": config.max_model_len})
+        needs = self.pool.max_blocks(total - 1)  # the last token's KV is never needed
+        if needs > config.num_kv_blocks:
+            return Reason(Code.REFUSED_BLOCKS, request.request_id, {"needs": needs, "pool": config.num_kv_blocks})
+        return None
+
+    def arrive(self, request: Request) -> tuple[RequestState, Reason]:
+        """Queue a request that has arrived, or refuse at once one that can never fit."""
+        state = RequestState(request)
+        if refusal := self.why_refused(request):
+            state.status, state.finish_reason = Status.FINISHED, FinishReason.REFUSED
+            return state, refusal
+        self.waiting.append(state)
+        numbers = {"prompt": request.num_prompt_tokens, "max_tokens": request.sampling.max_tokens}
+        return state, Reason(Code.QUEUED, request.request_id, numbers)
+
+    def commit(self, plan: Plan, token_ids: dict[int, int]) -> list[tuple[RequestState, list[int]]]:
+        """Make `plan` true after it ran and gave `token_ids`, by request id.
+
+        Returns the requests that finished, each with the blocks that it gave back.
+        """
+        if plan.kv is not None:
+            self.pool.settle(plan.kv)
+        for preemption in plan.preempted:
+            self._preempt(preemption.request, preemption.by_swap)
+        for request, slot in plan.admitted:
+            self._admit(request, slot)
+        for request, blocks in plan.new_blocks:
+            request.block_table.extend(blocks)
+        for seq in plan.seqs:
+            seq.request.num_computed_tokens += seq.num_tokens
+        finished = []
+        for seq in plan.seqs:
+            if seq.samples and self._append_token(seq.request, token_ids[seq.request.request_id]):
+                finished.append((seq.request, seq.request.block_table))
+                self._finish(seq.request)
+        self._release_slots()
+        return finished
+
+    def _preempt(self, request: RequestState, by_swap: bool) -> None:
+        self.running.remove(request)
+        self.slots[self.slots.index(request)] = None
+        request.slot = None
+        request.block_table = []
+        request.num_preemptions += 1
+        if by_swap:
+            request.status = Status.SWAPPED
+            self.swapped.appendleft(request)
+        else:
+            request.status = Status.WAITING
+            request.num_computed_tokens = 0
+            self.waiting.appendleft(request)
+
+    def _admit(self, request: RequestState, slot: int) -> None:
+        queue = self.swapped if request.status is Status.SWAPPED else self.waiting
+        queue.remove(request)
+        if request.status is Status.WAITING:
+            request.prefill_end = request.num_tokens
+        request.status, request.slot = Status.RUNNING, slot
+        request.admission = self.num_admissions
+        self.num_admissions += 1
+        self.running.append(request)
+        self.slots[slot] = request
+
+    def _append_token(self, request: RequestState, token_id: int) -> bool:
+        """Whether the request finishes with this token."""
+        request.output_token_ids.append(token_id)
+        sampling = request.request.sampling
+        if token_id == self.eos_token_id and not sampling.ignore_eos:
+            request.finish_reason = FinishReason.STOP
+        elif len(request.output_token_ids) == sampling.max_tokens:
+            request.finish_reason = FinishReason.LENGTH
+        else:
+            return False
+        return True
+
+    def _finish(self, request: RequestState) -> None:
+        request.status = Status.FINISHED
+        self.running.remove(request)
+        self.pool.release(request.block_table)
+        request.block_table = []
+
+    def _release_slots(self) -> None:
+        if self.hold_slots and self.running:
+            return
+        for slot, request in enumerate(self.slots):
+            if request is not None and request.status is Status.FINISHED:
+                self.slots[slot] = None
+                request.slot = None

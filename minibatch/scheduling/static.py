@@ -1,0 +1,50 @@
+"""Static batching: fill the slots, run until the last one is done, then fill them again.
+
+Request-level scheduling, as served before Orca: the batch is the unit of work. Whoever finishes
+early keeps its slot, whoever arrives late waits outside, and prompts are padded to the longest.
+"""
+
+from minibatch.recording.reasons import Code
+from minibatch.scheduling.config import SchedulerConfig
+from minibatch.scheduling.draft import Draft
+from minibatch.scheduling.plan import Plan
+from minibatch.scheduling.state import SchedulerState
+
+
+class Static:
+    name = "static"
+    summary = "waits for the last one"
+    hold_slots = True
+
+    def token_budget(self, config: SchedulerConfig) -> int:
+        """A padded batch is as wide as the slots and as long as the longest prompt."""
+        return config.max_num_seqs * config.max_model_len
+
+    def schedule(self, state: SchedulerState) -> Plan:
+        draft = Draft(state, self.token_budget(state.config))
+        if state.running:
+            self._decode_batch(draft)
+            draft.wait(Code.WAITS_BATCH, running=len(state.running))
+        else:
+            self._start_batch(draft)
+        return draft.plan()
+
+    def _start_batch(self, draft: Draft) -> None:
+        resumed = draft.resume()
+        batch = []
+        while draft.can_admit():
+            batch.append(draft.admit())
+        longest = max((request.num_tokens for request in batch), default=0)
+        for request in batch:
+            padding = longest - request.num_tokens if draft.config.compute_padding else 0
+            draft.prefill(request, num_padding=padding)
+        for request in resumed if not batch else []:
+            draft.decode(request)
+
+    def _decode_batch(self, draft: Draft) -> None:
+        context = max(holder.num_computed_tokens for holder in draft.state.slots if holder is not None)
+        for request in list(draft.running):
+            draft.decode(request)
+        if draft.config.compute_padding:
+            for slot in draft.finished_slots:
+                draft.pad(slot, context)

@@ -1,0 +1,67 @@
+"""A request: prompt tokens in, output tokens out, with an arrival time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+NANOSECONDS = 1_000_000_000
+"""Nanoseconds in a second. Times are whole nanoseconds, so that ledgers sum exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingParams:
+    """How a request's tokens are drawn; names and meanings as in vLLM's `SamplingParams`.
+
+    Attributes:
+        max_tokens: most output tokens, at least 1.
+        temperature: 0 takes the most likely token (greedy).
+        top_k: keep the k most likely tokens; 0 keeps all.
+        top_p: keep the fewest most likely tokens whose probabilities sum to at least this.
+        seed: of the request's own random stream.
+        ignore_eos: write `max_tokens` tokens even if the model ends the text earlier.
+    """
+
+    max_tokens: int = 16
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 0
+    ignore_eos: bool = False
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 1:
+            raise ValueError(f"max_tokens is {self.max_tokens}: a request writes at least 1 token")
+        if not 0 <= self.temperature < float("inf"):
+            raise ValueError(f"temperature is {self.temperature}: use 0 (greedy) or a positive number")
+        if self.top_k < 0:
+            raise ValueError(f"top_k is {self.top_k}: use 0 (all tokens) or a positive number")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p is {self.top_p}: use a number above 0 and at most 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request as it arrived; it never changes. Progress lives in `scheduling.RequestState`.
+
+    Attributes:
+        request_id: 0, 1, 2, ... in order of arrival; shown as "r0", "r1", ...
+        prompt_token_ids: the prompt, at least one token.
+        arrival_ns: arrival on the run's clock, in nanoseconds from its start.
+        prompt: the prompt as text, where it was text.
+    """
+
+    request_id: int
+    prompt_token_ids: tuple[int, ...]
+    sampling: SamplingParams = field(default_factory=SamplingParams)
+    arrival_ns: int = 0
+    prompt: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.prompt_token_ids:
+            raise ValueError(f"request {self.request_id} has an empty prompt: give it at least one token")
+        if self.arrival_ns < 0:
+            raise ValueError(f"request {self.request_id} arrives at {self.arrival_ns} ns: use 0 or later")
+
+    @property
+    def num_prompt_tokens(self) -> int:
+        return len(self.prompt_token_ids)

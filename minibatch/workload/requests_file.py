@@ -1,0 +1,88 @@
+"""Requests from a file: JSON lines with `prompt` or `prompt_tokens`, `max_tokens`, `arrival_s`."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from minibatch.workload.request import NANOSECONDS, Request, SamplingParams
+from minibatch.workload.scenarios import Codec, prompt_of_length
+
+_FIELDS = {"prompt", "prompt_tokens", "max_tokens", "arrival_s"}
+_MAX_BYTES = 256 << 20
+
+
+def read_requests(
+    path: Path, codec: Codec, seed: int = 0, temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0
+) -> list[Request]:
+    """The requests of a JSON-lines file, numbered in order of arrival.
+
+    A line has `prompt` (text) or `prompt_tokens` (a length, filled with text of that many tokens),
+    `max_tokens`, and `arrival_s` (seconds from the start; 0 where it is left out).
+
+    Raises:
+        ValueError: a sentence with the file, the line and what to write there.
+        OSError: the file can't be read.
+    """
+    if path.stat().st_size > _MAX_BYTES:
+        raise ValueError(f"{path} is larger than {_MAX_BYTES >> 20} MiB: cut it to the requests that you need")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text (byte {error.start}): save it as UTF-8") from error
+    rng = np.random.default_rng(seed)
+    drafts: list[tuple[float, tuple[int, ...], str, int]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            try:
+                drafts.append(_parse_line(line, codec, rng))
+            except ValueError as error:
+                raise ValueError(f"{path}, line {number}: {error}") from error
+    if not drafts:
+        raise ValueError(f"{path} holds no requests: write one JSON object a line")
+    drafts.sort(key=lambda draft: draft[0])
+    return [
+        Request(
+            request_id,
+            tokens,
+            SamplingParams(max_tokens, temperature, top_k, top_p, seed=seed * 100_003 + request_id),
+            round(arrival_s * NANOSECONDS),
+            prompt,
+        )
+        for request_id, (arrival_s, tokens, prompt, max_tokens) in enumerate(drafts)
+    ]
+
+
+def _parse_line(line: str, codec: Codec, rng: np.random.Generator) -> tuple[float, tuple[int, ...], str, int]:
+    try:
+        data: Any = json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"not JSON ({error})") from error
+    if not isinstance(data, dict):
+        raise ValueError('not a JSON object: write {"prompt": "...", "max_tokens": 32}')
+    if unknown := sorted(set(data) - _FIELDS):
+        raise ValueError(f"unknown field {unknown[0]!r}: use {', '.join(sorted(_FIELDS))}")
+    if ("prompt" in data) == ("prompt_tokens" in data):
+        raise ValueError("give either prompt (text) or prompt_tokens (a length)")
+    max_tokens = _whole_number(data, "max_tokens")
+    arrival_s = data.get("arrival_s", 0)
+    if isinstance(arrival_s, bool) or not isinstance(arrival_s, int | float) or not 0 <= arrival_s < math.inf:
+        raise ValueError(f"arrival_s is {arrival_s!r}: use seconds, 0 or more")
+    if "prompt_tokens" in data:
+        tokens = prompt_of_length(codec, _whole_number(data, "prompt_tokens"), rng)
+        return float(arrival_s), tuple(tokens), codec.decode(tokens), max_tokens
+    prompt = data["prompt"]
+    if not isinstance(prompt, str) or not prompt.strip():
+        raise ValueError(f"prompt is {prompt!r}: write at least one word")
+    return float(arrival_s), tuple(codec.encode(prompt)), prompt, max_tokens
+
+
+def _whole_number(data: dict[str, Any], name: str) -> int:
+    value = data.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
+        raise ValueError(f"{name} is {value!r}: use a whole number from 1 to 1,000,000")
+    return value
