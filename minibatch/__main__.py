@@ -1,0 +1,40 @@
+"""`python -m minibatch`: everything the app can do, without a browser."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+# Threads that spin while they wait slow everything else on a busy machine down; torch reads this
+# when it is first imported.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+from minibatch.commands import bench, calibrate, compare, record, run, show, validate, verify
+from minibatch.commands.terminal import fail
+
+COMMANDS = (compare, run, show, validate, verify, calibrate, bench, record)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; the exit status is 0, 1 where something is wrong, 2 for input that can't be used."""
+    parser = argparse.ArgumentParser(prog="minibatch", description=__doc__)
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add_parser(subparsers)
+    options = parser.parse_args(arguments)
+    try:
+        status: int = options.execute(options)
+        return status
+    except (ValueError, OSError, MemoryError) as error:
+        return fail(error)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        print("\nminibatch: stopped", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""Options that several commands share: the workload, the model, and every knob under vLLM's name."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args
+
+from minibatch.recording.schema import Clock
+from minibatch.scheduling.config import KVLayout, PreemptionMode, SchedulerConfig
+from minibatch.workload.scenarios import SCENARIOS, find_scenario
+
+KNOBS = {
+    "max_num_seqs": "slots: most requests that run at once",
+    "max_num_batched_tokens": "token budget of an iteration; whole-prompt policies take at least max_model_len",
+    "max_model_len": "most tokens of a request, prompt and output; default: 1024, or the model's context if shorter",
+    "block_size": "tokens of a KV block, 1 to 64",
+    "num_kv_blocks": "KV blocks of the pool",
+    "kv_layout": "blocks as a request grows, or max_model_len reserved in one piece",
+    "preemption_mode": "drop a victim's KV and prefill again, or copy it to host memory and back",
+    "watermark": "share of the pool that an admission must leave free",
+    "max_wait": "seconds that the dynamic policy's window stays open",
+    "compute_padding": "static and dynamic batches compute padded positions and finished slots",
+    "mix_prefill": "continuous batching runs new prompts together with the decodes, as Orca did",
+}
+_DEFAULTS = SchedulerConfig()
+_CHOICES = {"kv_layout": get_args(KVLayout), "preemption_mode": get_args(PreemptionMode)}
+
+
+def add_workload(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("requests")
+    group.add_argument("--scenario", metavar="NAME", help=f"one of {', '.join(SCENARIOS)} (default: chat)")
+    group.add_argument("--requests", type=Path, metavar="FILE", help="JSON lines: prompt or prompt_tokens, "
+                       "max_tokens, arrival_s")  # fmt: skip
+    group.add_argument("--prompt", action="append", metavar="TEXT", help="a prompt of your own; may be repeated")
+    group.add_argument("--max-tokens", type=int, default=64, help="most tokens that a --prompt writes")
+    group.add_argument("--seed", type=int, default=0)
+    group.add_argument("--temperature", type=float, default=0.0, help="0 is greedy")
+    group.add_argument("--top-k", type=int, default=0, help="0 keeps all tokens")
+    group.add_argument("--top-p", type=float, default=1.0)
+
+
+def add_machine(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("model and machine")
+    group.add_argument("--model", default="bundled", help="bundled; random:gpt2, -medium, -large, -xl; or a GPT-2 "
+                       "checkpoint by hub name or folder")  # fmt: skip
+    group.add_argument("--device", default="auto", help="auto, cpu or cuda")
+    group.add_argument("--dtype", default="float32", help="float32, float64, bfloat16 or float16")
+    group.add_argument("--clock", choices=get_args(Clock), default="measured")
+
+
+def add_knobs(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("knobs, as vLLM names them")
+    for field in fields(SchedulerConfig):
+        flag, default = "--" + field.name.replace("_", "-"), getattr(_DEFAULTS, field.name)
+        text = KNOBS[field.name] + ("" if field.name == "max_model_len" else f" (default: {default})")
+        if isinstance(default, bool):
+            group.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=text)
+        elif field.name in _CHOICES:
+            group.add_argument(flag, choices=_CHOICES[field.name], help=text)
+        else:
+            group.add_argument(flag, type=type(default), metavar="N", help=text)
+
+
+def job_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Fields of `session.Job` from parsed options; the scenario's knobs give way to typed ones."""
+    scenario = options.scenario
+    if scenario is None and not options.prompt and options.requests is None:
+        scenario = "chat"
+    knobs: dict[str, Any] = dict(find_scenario(scenario).knobs) if scenario is not None else {}
+    knobs |= {
+        field.name: value for field in fields(SchedulerConfig) if (value := getattr(options, field.name)) is not None
+    }
+    if "max_model_len" not in knobs:
+        knobs["max_model_len"] = _default_length(options.model)
+    return {
+        "config": SchedulerConfig(**knobs),
+        "scenario": scenario,
+        "prompts": tuple(options.prompt or ()),
+        "requests_file": options.requests,
+        "max_tokens": options.max_tokens,
+        "model": options.model,
+        "device": options.device,
+        "clock": options.clock,
+        "dtype": options.dtype,
+        "seed": options.seed,
+        "temperature": options.temperature,
+        "top_k": options.top_k,
+        "top_p": options.top_p,
+    }
+
+
+def _default_length(model: str) -> int:
+    """The default max_model_len, cut to what the model can read."""
+    from minibatch.engine.weights import read_config
+
+    return min(_DEFAULTS.max_model_len, read_config(model).n_positions)

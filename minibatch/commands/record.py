@@ -1,0 +1,47 @@
+"""`record`: make the recordings that ship with Minibatch, from the real engine on this machine."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from minibatch.recording.storage import save
+from minibatch.scheduling import POLICIES
+from minibatch.scheduling.config import SchedulerConfig
+from minibatch.workload.scenarios import SCENARIOS, find_scenario
+
+FOLDER = Path(__file__).resolve().parents[2] / "assets" / "recordings"
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser("record", help=__doc__.split(": ")[1], description=__doc__)
+    parser.add_argument("--out", type=Path, default=FOLDER, metavar="FOLDER", help="default: assets/recordings")
+    parser.add_argument("--scenarios", nargs="+", default=list(SCENARIOS), metavar="NAME")
+    parser.add_argument("--model", default="bundled")
+    parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
+    parser.set_defaults(execute=execute)
+
+
+def execute(options: argparse.Namespace) -> int:
+    from minibatch.commands.terminal import job_progress
+    from minibatch.engine.session import Job, run_job
+
+    scenarios = [find_scenario(name) for name in options.scenarios]
+    options.out.mkdir(parents=True, exist_ok=True)
+    for scenario in scenarios:
+        job = Job(
+            policies=tuple(POLICIES),
+            config=SchedulerConfig(**scenario.knobs),
+            scenario=scenario.name,
+            model=options.model,
+            device=options.device,
+            temperature=0.7,
+        )
+        with job_progress() as on_progress:
+            recordings = run_job(job, on_progress)
+        suffix = "" if options.model == "bundled" else "-" + options.model.replace(":", "-").replace("/", "-")
+        path = options.out / f"{scenario.name}{suffix}.mbr"
+        save(path, recordings)
+        print(f"{path}  {path.stat().st_size / 1000:.0f} kB")
+    return 0

@@ -1,0 +1,113 @@
+"""What the commands print: tables, progress and errors."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from minibatch.analysis.metrics import compute_metrics
+from minibatch.analysis.summary import ROWS, best, shown
+from minibatch.engine.session import OnProgress
+from minibatch.engine.session import Progress as JobProgress
+from minibatch.recording.schema import Recording
+
+
+def fail(error: Exception) -> int:
+    """Say in one sentence on stderr what is wrong; returns the exit status."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f": {os.fsdecode(error.filename)}" if error.filename else ""
+        message = f"{error.strerror}{where}"
+    else:
+        message = str(error) or "out of memory"
+    print(f"minibatch: error: {' '.join(message.split())}", file=sys.stderr)
+    return 2
+
+
+def describe(recording: Recording) -> str:
+    """One line: what ran on what, measured or modelled."""
+    header = recording.header
+    requests = len(recording.requests)
+    return (
+        f"{header.clock} on {header.device} · model {header.model} · {header.dtype} · "
+        f"{header.scenario}, seed {header.seed} · {requests} request{'s' * (requests != 1)}"
+    )
+
+
+def metrics_table(recordings: Sequence[Recording], everything: bool = False) -> Table:
+    """A row a metric, a column a policy, the best value of each row marked."""
+    runs = [compute_metrics(recording) for recording in recordings]
+    table = Table(box=box.SIMPLE_HEAD, title=Text(describe(recordings[0])), title_justify="left")
+    table.add_column("")
+    for recording in recordings:
+        header = recording.header
+        table.add_column(Text(header.policy if header.complete else f"{header.policy} (cut short)"), justify="right")
+    table.add_column("")
+    group = ""
+    for row in ROWS:
+        if not (everything or row.headline):
+            continue
+        if everything and group and row.group != group:
+            table.add_section()
+        group = row.group
+        marks = best(row, runs)
+        cells = [
+            Text(f"{shown(row, run)} {'*' if mark else ' '}", style="bold" if mark else "")
+            for run, mark in zip(runs, marks, strict=True)
+        ]
+        table.add_row(Text(row.label), *cells, Text(row.unit))
+    table.caption = "* best of the row"
+    table.caption_justify = "left"
+    return table
+
+
+@contextmanager
+def job_progress(show: bool = True) -> Iterator[OnProgress]:
+    """A progress bar on stderr for a job: the policy that runs and how many requests are done."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description:<12}"),
+        BarColumn(),
+        TextColumn("{task.fields[done]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not (show and console.is_terminal)) as bars:
+        task = bars.add_task("loading", total=None, done="")
+
+        def report(progress: JobProgress) -> None:
+            done = progress.policy_index * progress.num_requests + progress.num_finished
+            bars.update(
+                task,
+                description=progress.policy,
+                total=progress.num_policies * progress.num_requests,
+                completed=done,
+                done=f"{progress.num_finished} of {progress.num_requests} requests",
+            )
+
+        yield report
+
+
+@contextmanager
+def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
+    """A function that turns true at the first Ctrl-C; the second one interrupts as usual."""
+    stopped = False
+
+    def handle(signum: int, frame: FrameType | None) -> None:
+        nonlocal stopped
+        stopped = True
+        signal.signal(signal.SIGINT, previous)
+
+    previous = signal.signal(signal.SIGINT, handle)
+    try:
+        yield lambda: stopped
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -1,0 +1,214 @@
+"""From "these requests, these policies, this model" to recordings: what the CLI and the app call."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+
+import minibatch
+from minibatch.engine.ceilings import Ceilings, load_or_measure
+from minibatch.engine.costs import ModelShape
+from minibatch.engine.executor import Executor
+from minibatch.engine.loop import Engine
+from minibatch.engine.roofline_executor import RooflineExecutor
+from minibatch.engine.text import Tokenizer
+from minibatch.engine.torch_executor import TorchExecutor
+from minibatch.engine.weights import ModelInfo, load_model
+from minibatch.recording.schema import Clock, Header, Recording
+from minibatch.scheduling import find_policy
+from minibatch.scheduling.config import SchedulerConfig
+from minibatch.scheduling.plan import Plan
+from minibatch.scheduling.policy import Policy
+from minibatch.scheduling.state import SchedulerState
+from minibatch.workload.request import Request, SamplingParams
+from minibatch.workload.requests_file import read_requests
+from minibatch.workload.scenarios import find_scenario, scenario_requests, typed_requests
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One workload to serve under several policies.
+
+    Attributes:
+        policies: names, in the order in which they run.
+        scenario: a scenario's name, or None where `prompts` or `requests_file` give the requests.
+        prompts: typed prompts, all arriving at once, each writing at most `max_tokens`.
+        model: as `load_model` takes it.
+        device: "auto", "cpu" or "cuda".
+        clock: "measured" runs the model; "modelled" computes durations from this device's ceilings.
+    """
+
+    policies: tuple[str, ...]
+    config: SchedulerConfig
+    scenario: str | None = None
+    prompts: tuple[str, ...] = ()
+    requests_file: Path | None = None
+    max_tokens: int = 64
+    model: str = "bundled"
+    device: str = "auto"
+    clock: Clock = "measured"
+    dtype: str = "float32"
+    seed: int = 0
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a job has come."""
+
+    policy: str
+    policy_index: int
+    num_policies: int
+    num_finished: int
+    num_requests: int
+
+
+OnProgress = Callable[[Progress], None]
+OnStep = Callable[[Engine, Plan], None]
+ShouldStop = Callable[[], bool]
+
+
+class Session:
+    """A loaded model and its workload, ready to be served under any policy.
+
+    Raises:
+        ValueError: there is no such policy, scenario, model or device, or the requests can't be
+            served with these knobs; one sentence says which and what to do.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.policies: list[Policy] = [find_policy(name) for name in job.policies]
+        if not self.policies:
+            raise ValueError("no policy is chosen: choose at least one")
+        self.model, self.tokenizer, self.info = load_model(job.model, job.dtype, job.device)
+        self.shape: ModelShape = self.model.shape
+        self.requests = _requests(job, _need(self.tokenizer, job.model))
+        _check_fit(self.requests, job.config, self.info)
+        self.ceilings: Ceilings = load_or_measure(self.model.device, job.dtype)
+
+    def engine(self, policy: Policy, requests: Sequence[Request] | None = None) -> Engine:
+        """An engine about to serve the workload under `policy`."""
+        requests = self.requests if requests is None else requests
+        modelled = self.job.clock == "modelled"
+        return Engine(
+            requests,
+            policy,
+            self._executor(),
+            self.job.config,
+            self.shape,
+            eos_token_id=None if modelled else self.info.eos_token_id,
+        )
+
+    def record(self, engine: Engine) -> Recording:
+        """What `engine` has done so far."""
+        tokenizer = None if self.job.clock == "modelled" else self.tokenizer
+        return engine.recording(self._header(engine), tokenizer)
+
+    def warm_up(self) -> None:
+        """Run a little of everything once, so that no policy pays for first-time set-up."""
+        if self.job.clock == "measured":
+            length = max(1, min(64, self.job.config.max_model_len - 8))
+            sampling = SamplingParams(max_tokens=6, ignore_eos=True)
+            requests = [Request(i, (1,) * length, sampling) for i in range(self.job.config.max_num_seqs)]
+            for policy in self.policies:
+                self.engine(policy, requests).run()
+
+    def _executor(self) -> Executor:
+        config = self.job.config
+        if self.job.clock == "modelled":
+            return RooflineExecutor(self.shape, self.ceilings, block_size=config.block_size)
+        return TorchExecutor(self.model, num_kv_blocks=config.num_kv_blocks, block_size=config.block_size)
+
+    def _header(self, engine: Engine) -> Header:
+        job = self.job
+        ceilings = {key: value for key, value in asdict(self.ceilings).items() if key != "device"}
+        return Header(
+            policy=engine.policy.name,
+            clock=engine.executor.clock,
+            device=self.ceilings.device,
+            model=job.model,
+            dtype=job.dtype,
+            scenario=job.scenario or ("typed prompts" if job.prompts else "requests file"),
+            seed=job.seed,
+            token_budget=engine.policy.token_budget(job.config),
+            config=asdict(job.config),
+            shape=asdict(self.shape),
+            ceilings=ceilings,
+            versions={
+                "minibatch": minibatch.__version__,
+                "torch": torch.__version__,
+                "python": platform.python_version(),
+            },
+        )
+
+
+def run_job(job: Job, on_progress: OnProgress | None = None, should_stop: ShouldStop | None = None) -> list[Recording]:
+    """Serve the job's workload under each of its policies; one recording each.
+
+    `should_stop` is asked between iterations: a job that it stops gives what was recorded so far.
+
+    Raises:
+        ValueError: as `Session`.
+    """
+    session = Session(job)
+    session.warm_up()
+    recordings = []
+    for index, policy in enumerate(session.policies):
+        engine = session.engine(policy)
+
+        def report(engine: Engine, plan: Plan, policy: Policy = policy, index: int = index) -> None:
+            if on_progress is not None:
+                done = engine.num_finished
+                on_progress(Progress(policy.name, index, len(session.policies), done, engine.num_requests))
+
+        finished = engine.run(report, should_stop)
+        if engine.recorder.num_iterations or finished:
+            recordings.append(session.record(engine))
+        if not finished:
+            break
+    return recordings
+
+
+def _requests(job: Job, tokenizer: Tokenizer) -> list[Request]:
+    sampling = SamplingParams(job.max_tokens, job.temperature, job.top_k, job.top_p)
+    sources = [job.scenario is not None, bool(job.prompts), job.requests_file is not None]
+    if sum(sources) != 1:
+        raise ValueError("give the requests in one way: a scenario, typed prompts, or a requests file")
+    if job.scenario is not None:
+        return scenario_requests(find_scenario(job.scenario), tokenizer, job.seed, sampling)
+    if job.prompts:
+        return typed_requests(job.prompts, tokenizer, job.seed, sampling)
+    return read_requests(job.requests_file or Path(), tokenizer, job.seed, sampling)
+
+
+def _need(tokenizer: Tokenizer | None, model: str) -> Tokenizer:
+    if tokenizer is None:
+        raise ValueError(f'model "{model}" has no tokenizer: put its tokenizer.json beside its weights')
+    return tokenizer
+
+
+def _check_fit(requests: Sequence[Request], config: SchedulerConfig, info: ModelInfo) -> None:
+    """Knobs and prompts that cannot work, as a sentence; requests that merely don't fit are refused later."""
+    context = info.config.n_positions
+    if config.max_model_len > context:
+        raise ValueError(
+            f'max_model_len is {config.max_model_len} and model "{info.name}" reads at most {context} tokens: '
+            f"use {context} or less"
+        )
+    for request in requests:
+        if request.num_prompt_tokens >= config.max_model_len:
+            raise ValueError(
+                f"request {request.request_id} has a prompt of {request.num_prompt_tokens} tokens, and max_model_len "
+                f"leaves room for {config.max_model_len - 1} and one to write: shorten it or raise max_model_len"
+            )
+
+    refusals = [SchedulerState(config).why_refused(request) for request in requests]
+    if all(refusals) and (first := refusals[0]):
+        raise ValueError(f"no request can be served with these knobs: {first.sentence}")

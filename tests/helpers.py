@@ -1,0 +1,81 @@
+"""What several tests need: an executor without a model, and workloads by lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from minibatch.engine.costs import ModelShape
+from minibatch.engine.executor import Result
+from minibatch.engine.loop import Engine
+from minibatch.recording.schema import Clock, Header, Recording
+from minibatch.scheduling import find_policy
+from minibatch.scheduling.config import SchedulerConfig
+from minibatch.scheduling.plan import Plan
+from minibatch.scheduling.policy import Policy
+from minibatch.workload.request import Request, SamplingParams
+
+SHAPE = ModelShape(n_layer=2, n_embd=32, n_head=4, n_kv_head=4, vocab_size=97, n_inner=128)
+MS = 1_000_000
+
+
+def token_of(request_id: int, index: int) -> int:
+    """The token that `CountingExecutor` gives as output number `index` of a request."""
+    return 1 + (request_id * 31 + index) % 96
+
+
+class CountingExecutor:
+    """Takes 1 ms an iteration and 0.1 ms a token, and writes tokens that tell their place."""
+
+    clock: Clock = "modelled"
+    device = "a table of durations"
+
+    def execute(self, plan: Plan) -> Result:
+        tokens = {
+            seq.request.request_id: token_of(seq.request.request_id, len(seq.request.output_token_ids))
+            for seq in plan.seqs
+            if seq.samples
+        }
+        return Result(tokens, MS + plan.num_tokens * MS // 10)
+
+
+def requests_of(lengths: Sequence[tuple[int, int] | tuple[int, int, float]]) -> list[Request]:
+    """Requests from (prompt tokens, output tokens[, arrival in ms])."""
+    return [
+        Request(
+            request_id,
+            tuple(range(1, prompt + 1)),
+            SamplingParams(max_tokens, ignore_eos=True),
+            round(rest[0] * MS) if rest else 0,
+        )
+        for request_id, (prompt, max_tokens, *rest) in enumerate(lengths)
+    ]
+
+
+def engine_of(requests: Sequence[Request], policy: str | Policy, config: SchedulerConfig) -> Engine:
+    chosen = find_policy(policy) if isinstance(policy, str) else policy
+    return Engine(requests, chosen, CountingExecutor(), config, SHAPE)
+
+
+def header_of(engine: Engine) -> Header:
+    config = engine.state.config
+    return Header(
+        policy=engine.policy.name,
+        clock=engine.executor.clock,
+        device=engine.executor.device,
+        model="none",
+        dtype="float32",
+        scenario="test",
+        seed=0,
+        token_budget=engine.policy.token_budget(config),
+        config=asdict(config),
+        shape=asdict(SHAPE),
+        ceilings={"flops_per_s": 1e11, "bytes_per_s": 1e10, "source": "made up"},
+    )
+
+
+def record(requests: Sequence[Request], policy: str | Policy, config: SchedulerConfig) -> Recording:
+    """The recording of a whole run."""
+    engine = engine_of(requests, policy, config)
+    engine.run()
+    return engine.recording(header_of(engine))

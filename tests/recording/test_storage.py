@@ -1,0 +1,189 @@
+"""Files are whole or refused with a sentence, whatever happened to them."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minibatch.recording import storage
+from minibatch.recording.schema import VERSION, Recording
+from minibatch.recording.storage import RecordingError
+from minibatch.scheduling.config import SchedulerConfig
+from minibatch.workload.scenarios import SCENARIOS
+from tests.helpers import record, requests_of
+
+RUN = record(requests_of([(5, 3), (9, 6, 2.0), (90, 3, 2.5)]), "chunked", SchedulerConfig(max_num_seqs=2, max_model_len=32))
+DATA = storage.dumps([RUN])
+
+
+def unpacked() -> list[dict]:
+    return json.loads(zlib.decompress(DATA.split(b"\n", 1)[1]))
+
+
+def packed(runs: object, version: int = VERSION) -> bytes:
+    return storage.MAGIC + b"%d\n" % version + zlib.compress(json.dumps(runs).encode())
+
+
+def test_what_is_saved_is_what_is_loaded(tmp_path):
+    path = tmp_path / "run.mbr"
+    storage.save(path, [RUN, RUN])
+    first, second = storage.load(path)
+    assert storage.dumps([first]) == storage.dumps([second]) == DATA
+    assert first.header == RUN.header
+    assert first.requests == RUN.requests
+    assert list(first.each_reason()) == list(RUN.each_reason())
+    assert os.listdir(tmp_path) == ["run.mbr"]
+
+
+def test_a_large_run_is_small_on_disk():
+    """600 iterations of 16 slots stay well under 300 kB."""
+    lengths = [(40, 90)] * 100
+    run = record(requests_of(lengths), "continuous", SchedulerConfig(max_num_seqs=16))
+    assert run.num_iterations > 600
+    assert len(storage.dumps([run])) < 100_000
+
+
+@settings(deadline=None)
+@given(st.integers(0, len(DATA) - 1))
+def test_a_file_cut_anywhere_is_refused(length):
+    with pytest.raises(RecordingError):
+        storage.loads(DATA[:length])
+
+
+@settings(deadline=None)
+@given(st.integers(0, len(DATA) - 1), st.integers(1, 255))
+def test_a_flipped_byte_is_refused_or_harmless(position, change):
+    damaged = bytearray(DATA)
+    damaged[position] ^= change
+    try:
+        assert storage.dumps(storage.loads(bytes(damaged))) == DATA
+    except RecordingError as error:
+        assert "\n" not in str(error)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200))
+def test_foreign_bytes_are_refused(data):
+    with pytest.raises(RecordingError):
+        storage.loads(data)
+    with pytest.raises(RecordingError):
+        storage.loads(storage.MAGIC + b"1\n" + data)
+
+
+def test_other_versions_are_refused_by_name():
+    with pytest.raises(RecordingError, match=f"version '{VERSION + 1}' and this program reads version {VERSION}"):
+        storage.loads(packed(unpacked(), VERSION + 1))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "says"),
+    [
+        (("header",), {}, "missing|required"),
+        (("header", "clock"), "guessed", "neither measured nor modelled"),
+        (("header", "surprise"), 1, "unknown field 'surprise'"),
+        (("iterations", "flops"), [1], "differ in length"),
+        (("iterations", "flops", 0), -5, "iterations.flops holds -5"),
+        (("iterations", "flops", 0), 1.5, "not a list of whole numbers"),
+        (("iterations", "start_ns", 1), 0, "starts before"),
+        (("entries", "slot", 0), 99, "entries.slot holds 99"),
+        (("entries", "request", 0), 7, "entries.request holds 7"),
+        (("entries", "iteration", 0), 3, "out of order"),
+        (("blocks", "block", 0), 10**6, "blocks.block holds"),
+        (("reasons", "code", 0), 10**3, "reasons.code"),
+        (("reason_numbers", 0), [], "has the numbers"),
+        (("requests", 0, "max_tokens"), 1, "more than it may"),
+        (("requests", 0, "pieces"), ["a"], "pieces of text"),
+        (("requests",), None, "damaged"),
+    ],
+)
+def test_contradictions_are_named(path, value, says):
+    runs = unpacked()
+    place = runs[0]
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    with pytest.raises(RecordingError, match=says):
+        storage.loads(packed(runs))
+
+
+@pytest.mark.parametrize("content", [b"[]", b"{}", b"3", b"[3]", b"nonsense", b"[" * 100_000])
+def test_other_json_is_refused(content):
+    with pytest.raises(RecordingError):
+        storage.loads(storage.MAGIC + b"1\n" + zlib.compress(content))
+
+
+def test_a_bomb_is_refused(monkeypatch):
+    monkeypatch.setattr(storage, "MAX_BYTES", 1000)
+    with pytest.raises(RecordingError, match="too large"):
+        storage.loads(storage.MAGIC + b"1\n" + zlib.compress(b"[" + b" " * 5000 + b"]"))
+
+
+def test_text_of_any_kind_survives():
+    texts = ("<script>alert(1)</script>", "a\u2028b\x00", "\ud83e\udd8a fox".encode("utf-16", "surrogatepass").decode("utf-16"))
+    requests = [replace(request, prompt=text) for request, text in zip(RUN.requests, texts, strict=True)]
+    loaded = storage.loads(storage.dumps([replace(RUN, requests=tuple(requests))]))[0]
+    assert tuple(request.prompt for request in loaded.requests) == texts
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    path = tmp_path / "run.mbr"
+    storage.save(path, [RUN])
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, old[1]))
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        with pytest.raises(OSError, match="large"):
+            storage.save(path, [RUN, RUN])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert path.read_bytes() == DATA
+    assert os.listdir(tmp_path) == ["run.mbr"]
+
+
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+from pathlib import Path
+from minibatch.recording.storage import write_atomically
+os.fsync = lambda handle: os.kill(os.getpid(), signal.SIGKILL)
+write_atomically(Path(sys.argv[1]), b"half of something")
+"""
+
+
+def test_a_killed_process_leaves_the_old_file(tmp_path):
+    path = tmp_path / "run.mbr"
+    storage.save(path, [RUN])
+    root = Path(__file__).resolve().parents[2]
+    killed = subprocess.run([sys.executable, "-c", KILLED_WHILE_WRITING, str(path)], cwd=root, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert isinstance(storage.load(path)[0], Recording)
+
+
+def test_check_writable_names_what_is_wrong(tmp_path):
+    with pytest.raises(OSError, match="folder"):
+        storage.check_writable(tmp_path)
+    with pytest.raises(OSError, match="No such file"):
+        storage.check_writable(tmp_path / "missing" / "run.mbr")
+    storage.check_writable(tmp_path / "run.mbr")
+    assert os.listdir(tmp_path) == []
+
+
+def test_bundled_recordings_are_whole_and_from_a_real_engine():
+    folder = Path(__file__).resolve().parents[2] / "assets" / "recordings"
+    names = {path.stem for path in folder.glob("*.mbr")}
+    assert names >= set(SCENARIOS)
+    for path in folder.glob("*.mbr"):
+        for run in storage.load(path):
+            assert run.header.complete
+            assert run.header.clock == "measured"

@@ -1,0 +1,162 @@
+"""What holds for every policy over random workloads and knobs, read from the recording alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minibatch.analysis.ledger import request_ledger, slot_ledger
+from minibatch.analysis.timeline import Timeline
+from minibatch.recording import storage
+from minibatch.recording.schema import Phase, Recording
+from minibatch.scheduling import POLICIES
+from minibatch.scheduling.config import SchedulerConfig
+from minibatch.scheduling.invariants import check_state
+from tests.helpers import engine_of, header_of, requests_of, token_of
+
+lengths = st.tuples(st.integers(1, 40), st.integers(1, 24), st.floats(0, 40))
+workloads = st.lists(lengths, min_size=1, max_size=12).map(lambda rows: sorted(rows, key=lambda row: row[2]))
+
+
+@st.composite
+def configs(draw) -> SchedulerConfig:
+    slots = draw(st.integers(1, 6))
+    return SchedulerConfig(
+        max_num_seqs=slots,
+        max_num_batched_tokens=draw(st.integers(slots, 48)),
+        max_model_len=draw(st.integers(20, 64)),
+        block_size=draw(st.integers(1, 16)),
+        num_kv_blocks=draw(st.integers(1, 48)),
+        kv_layout=draw(st.sampled_from(["paged", "contiguous"])),
+        preemption_mode=draw(st.sampled_from(["recompute", "swap"])),
+        watermark=draw(st.sampled_from([0.0, 0.01, 0.3])),
+        max_wait=draw(st.sampled_from([0.0, 0.004, 0.05])),
+        compute_padding=draw(st.booleans()),
+        mix_prefill=draw(st.booleans()),
+    )
+
+
+@settings(deadline=None)
+@given(workloads, configs(), st.sampled_from(list(POLICIES)))
+def test_every_request_ends_and_every_count_agrees(workload, config, policy):
+    requests = requests_of(workload)
+    engine = engine_of(requests, policy, config)
+    assert engine.run()
+    recording = engine.recording(header_of(engine))
+
+    for state in engine.requests:
+        refused = state.finish_reason == "refused"
+        wanted = [] if refused else [token_of(state.request_id, i) for i in range(state.request.sampling.max_tokens)]
+        assert state.output_token_ids == wanted
+        total = state.request.num_prompt_tokens + state.request.sampling.max_tokens
+        assert refused == (total > config.max_model_len or engine.state.pool.max_blocks(total - 1) > config.num_kv_blocks)
+    blocks_are_owned_by_one(recording)
+    budget_and_slots_hold(recording, config)
+    ledgers_sum(recording)
+    assert storage.dumps(storage.loads(storage.dumps([recording]))) == storage.dumps([recording])
+
+
+def blocks_are_owned_by_one(recording: Recording) -> None:
+    owner: dict[int, int] = {}
+    rows = zip(*(recording.blocks[name].tolist() for name in ("block", "request")), strict=True)
+    for block, request in rows:
+        if request >= 0:
+            assert block not in owner, f"block {block} goes from r{owner.get(block)} to r{request}"
+            owner[block] = request
+        else:
+            del owner[block]
+    assert not owner, "finished requests hold blocks"
+
+
+def budget_and_slots_hold(recording: Recording, config: SchedulerConfig) -> None:
+    entries = recording.entries
+    computed = defaultdict(int)
+    for i, tokens, padding in zip(entries["iteration"], entries["tokens"], entries["padding"], strict=True):
+        computed[i] += tokens + padding
+    assert max(computed.values(), default=0) <= recording.header.token_budget
+    assert all(computed[i] > 0 for i in range(recording.num_iterations))
+    places = list(zip(entries["iteration"].tolist(), entries["slot"].tolist(), strict=True))
+    assert len(set(places)) == len(places)
+    assert (entries["slot"] < config.max_num_seqs).all()
+
+
+def ledgers_sum(recording: Recording) -> None:
+    timeline = Timeline(recording)
+    done = timeline.completed
+    requests, slots = request_ledger(timeline), slot_ledger(timeline)
+    assert all((column >= 0).all() for column in (*requests.values(), *slots.values()))
+    assert (sum(requests.values())[done] == (timeline.last_token_ns - timeline.arrival_ns)[done]).all()
+    assert (sum(slots.values()) == recording.end_ns).all()
+    assert (timeline.num_waiting >= 0).all()
+
+
+@settings(deadline=None)
+@given(workloads, configs(), st.sampled_from(list(POLICIES)))
+def test_scheduling_is_a_pure_decision(workload, config, policy):
+    """Asking twice gives the same plan, and asking changes nothing."""
+    engine = engine_of(requests_of(workload), policy, config)
+    for _ in range(30):
+        before = snapshot(engine)
+        first, second = engine.policy.schedule(engine.state), engine.policy.schedule(engine.state)
+        assert (first.seqs, first.held, first.admitted) == (second.seqs, second.held, second.admitted)
+        assert (first.preempted, first.new_blocks) == (second.preempted, second.new_blocks)
+        assert snapshot(engine) == before
+        if engine.step() is None:
+            break
+
+
+def snapshot(engine) -> tuple:
+    state = engine.state
+    tables = [(r.request_id, r.status, r.num_computed_tokens, r.slot, tuple(r.block_table)) for r in engine.requests]
+    return tables, list(state.waiting), list(state.running), list(state.swapped), list(state.pool.free_units)
+
+
+@settings(deadline=None)
+@given(workloads, configs())
+def test_tokens_do_not_depend_on_the_policy(workload, config):
+    written = []
+    for policy in POLICIES:
+        engine = engine_of(requests_of(workload), policy, config)
+        engine.run()
+        written.append([request.output_token_ids for request in engine.requests])
+    assert all(tokens == written[0] for tokens in written)
+
+
+@settings(deadline=None)
+@given(workloads, configs(), st.sampled_from(list(POLICIES)))
+def test_the_same_run_is_recorded_bit_for_bit(workload, config, policy):
+    def once() -> bytes:
+        engine = engine_of(requests_of(workload), policy, config)
+        engine.run()
+        return storage.dumps([engine.recording(header_of(engine))])
+
+    assert once() == once()
+
+
+@settings(deadline=None)
+@given(workloads, configs(), st.sampled_from(list(POLICIES)), st.integers(0, 20))
+def test_a_cancelled_run_stays_usable(workload, config, policy, steps):
+    engine = engine_of(requests_of(workload), policy, config)
+    for _ in range(steps):
+        engine.step()
+    check_state(engine.state, engine.requests)
+    recording = storage.loads(storage.dumps([engine.recording(header_of(engine))]))[0]
+    ledgers_sum(recording)
+
+
+def test_a_long_prompt_stalls_nobody_under_the_chunked_policy():
+    workload = [(4, 20), (4, 20), (40, 4, 3.0)]
+    config = SchedulerConfig(max_num_seqs=3, max_num_batched_tokens=8, max_model_len=64)
+    stalled = {}
+    for policy in ("continuous", "chunked"):
+        engine = engine_of(requests_of(workload), policy, config)
+        engine.run()
+        entries = engine.recording(header_of(engine)).entries
+        stalled[policy] = int(np.sum(entries["phase"] == Phase.STALLED))
+    assert stalled["continuous"] == 2
+    assert stalled["chunked"] == 0
+
+
