@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import re
 import time
@@ -33,15 +32,15 @@ END_OF_TEXT = "<|endoftext|>"
 CONTEXT = 1024
 
 
-def read_stories(corpus: Path) -> list[str]:
-    """Every story or chapter of every .txt below `corpus`; lines of a paragraph are joined."""
+def read_stories(corpus: Path) -> list[tuple[str, str]]:
+    """(book, text) of every story or chapter of every .txt below `corpus`; lines of a paragraph are joined."""
     stories = []
     for path in sorted(corpus.rglob("*.txt")):
         for story in re.split(r"\n\n\n+", path.read_text(encoding="utf-8")):
             paragraphs = [" ".join(p.split()) for p in re.split(r"\n\n", story)]
             text = "\n".join(p for p in paragraphs if p)
             if len(text) > 200:
-                stories.append(text)
+                stories.append((path.stem, text))
     if not stories:
         raise SystemExit(f"no stories below {corpus}: expected .txt files of public-domain books")
     return stories
@@ -92,16 +91,48 @@ def evaluate(model: torch.nn.Module, stream: np.ndarray) -> float:
     return float(np.mean(losses))
 
 
+class Muon(torch.optim.Optimizer):
+    """Momentum whose every step is made orthogonal (Jordan et al., 2024), for the layers' matrices.
+
+    `torch.optim.Muon` does the same in bfloat16, which costs more than the whole step on a CPU
+    without bfloat16 arithmetic; this one stays in float32. Weights are (in, out), as GPT-2 has them.
+    """
+
+    def __init__(self, parameters: list[torch.nn.Parameter], lr: float, weight_decay: float) -> None:
+        super().__init__(parameters, {"lr": lr, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                gradient = parameter.grad
+                momentum = self.state[parameter].setdefault("momentum", torch.zeros_like(gradient))
+                momentum.lerp_(gradient, 0.05)
+                update = gradient.lerp(momentum, 0.95)
+                width = min(update.shape)  # the fused query-key-value matrix is three matrices
+                parts = update.split(width, dim=1) if update.shape[1] == 3 * width else (update,)
+                update = torch.cat([orthogonal(part) for part in parts], dim=1)
+                scale = max(1.0, parameter.shape[1] / parameter.shape[0] / len(parts)) ** 0.5
+                parameter.mul_(1 - group["lr"] * group["weight_decay"])
+                parameter.add_(update, alpha=-group["lr"] * scale)
+
+
+def orthogonal(matrix: torch.Tensor) -> torch.Tensor:
+    """The nearest matrix with singular values near 1, by five Newton-Schulz steps (the paper's quintic)."""
+    x = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
+    x = x / (x.norm() + 1e-7)
+    for _ in range(5):
+        gram = x @ x.T
+        x = 3.4445 * x + (-4.7750 * gram + 2.0315 * gram @ gram) @ x
+    return x if matrix.shape[0] <= matrix.shape[1] else x.T
+
+
 def learning_rate(progress: float, peak: float) -> float:
-    """Linear warm-up over the first 2 %, flat to 50 %, then a cosine down to 2 % of the peak."""
-    if progress < 0.02:
-        return peak * progress / 0.02
-    if progress < 0.5:
-        return peak
-    return peak * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * (progress - 0.5) / 0.5)))
+    """Linear warm-up over the first 1 %, flat to 40 %, then a straight line down to 2 % of the peak."""
+    return peak * min(progress / 0.01, 1.0, 0.02 + 0.98 * (1 - progress) / 0.6)
 
 
-def save(model: GPT2LMHeadModel, out: Path, log: list[dict]) -> None:
+def save(model: GPT2LMHeadModel, out: Path, log: list[dict[str, float]]) -> None:
     """fp16 weights and the loss curve, each moved into place whole."""
     staging = out / ".staging"
     half = GPT2LMHeadModel(model.config)
@@ -122,7 +153,10 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--batch-tokens", type=int, default=4096)
-    parser.add_argument("--peak-lr", type=float, default=1.5e-3)
+    parser.add_argument("--peak-lr", type=float, default=2e-3, help="of embeddings, norms and biases (AdamW)")
+    parser.add_argument("--matrix-lr", type=float, default=0.02, help="of the layers' matrices (Muon)")
+    parser.add_argument("--only", nargs="+", metavar="BOOK", help="train on books whose file names begin so")
+    parser.add_argument("--init", type=Path, help="start from the weights of an earlier run in this folder")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
@@ -135,36 +169,47 @@ def main() -> None:
     stories = read_stories(args.corpus)
     rng.shuffle(stories)
     held_out = max(1, len(stories) // 50)
-    tokenizer = train_tokenizer(stories[held_out:], args.vocab_size, args.out)
-    train, test = encode(tokenizer, stories[held_out:]), encode(tokenizer, stories[:held_out])
+    unseen, seen = stories[:held_out], stories[held_out:]
+    if args.init:
+        tokenizer = GPT2TokenizerFast.from_pretrained(args.init)
+        tokenizer.save_pretrained(args.out)
+    else:
+        tokenizer = train_tokenizer([text for _, text in seen], args.vocab_size, args.out)
+    if args.only:
+        unseen, seen = ([s for s in part if s[0].startswith(tuple(args.only))] for part in (unseen, seen))
+    train, test = (encode(tokenizer, [text for _, text in part]) for part in (seen, unseen))
     test = test[: 40 * CONTEXT]
-    print(f"{len(stories)} stories, {len(train):,} training tokens, {len(test):,} held out", flush=True)
+    print(f"{len(seen)} stories, {len(train):,} training tokens, {len(test):,} held out", flush=True)
 
     config = GPT2Config(
         vocab_size=len(tokenizer), n_positions=CONTEXT, n_embd=args.width, n_layer=args.layers,
         n_head=args.width // 32, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
         bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
+        activation_function="gelu_pytorch_tanh",  # GPT-2's gelu_new as one operator
     )  # fmt: skip
-    model = GPT2LMHeadModel(config)
+    model = GPT2LMHeadModel.from_pretrained(args.init, config=config) if args.init else GPT2LMHeadModel(config)
+    model.float()
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters", flush=True)
-    decayed = [p for p in model.parameters() if p.ndim == 2]
-    plain = [p for p in model.parameters() if p.ndim != 2]
-    optimizer = torch.optim.AdamW(
-        [{"params": decayed, "weight_decay": 0.1}, {"params": plain, "weight_decay": 0.0}],
-        lr=args.peak_lr, betas=(0.9, 0.95), fused=True,
-    )  # fmt: skip
+    matrices = [p for name, p in model.named_parameters() if p.ndim == 2 and ".h." in name]
+    others = [p for name, p in model.named_parameters() if not (p.ndim == 2 and ".h." in name)]
+    optimizers = [
+        (Muon(matrices, lr=args.matrix_lr, weight_decay=0.01), args.matrix_lr),
+        (torch.optim.AdamW(others, lr=args.peak_lr, betas=(0.9, 0.95), weight_decay=0.0, fused=True), args.peak_lr),
+    ]
 
-    log: list[dict] = []
+    log: list[dict[str, float]] = []
     started, tokens, step, next_report = time.monotonic(), 0, 0, 0.0
     while (progress := (time.monotonic() - started) / (args.hours * 3600)) < 1:
-        for group in optimizer.param_groups:
-            group["lr"] = learning_rate(progress, args.peak_lr)
+        for optimizer, peak in optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = learning_rate(progress, peak)
         windows, positions = batch(train, rng, args.batch_tokens, 256 if progress < 0.7 else CONTEXT)
         loss = loss_of(model, windows, positions)
-        optimizer.zero_grad(set_to_none=True)
+        model.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        for optimizer, _ in optimizers:
+            optimizer.step()
         tokens += windows.numel()
         step += 1
         if progress >= next_report:

@@ -17,11 +17,13 @@ def execute(options: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.progress import Progress
 
-    from minibatch.engine.ceilings import remeasure
+    from minibatch.engine.ceilings import load_or_measure
 
     with Progress(console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task("measuring", total=1.0)
-        ceilings = remeasure(options.device, options.dtype, lambda done: bars.update(task, completed=done))
+        ceilings = load_or_measure(
+            options.device, options.dtype, lambda done: bars.update(task, completed=done), anew=True
+        )
     print(f"measured on {ceilings.device}, {ceilings.dtype}")
     print(f"  matrix products  {ceilings.flops_per_s / 1e9:10.3g} GFLOP/s")
     print(f"  memory reads     {ceilings.bytes_per_s / 1e9:10.3g} GB/s")

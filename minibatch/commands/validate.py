@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from minibatch.analysis.ledger import request_ledger, slot_ledger
 from minibatch.analysis.timeline import Timeline
 from minibatch.recording.schema import Recording
@@ -41,8 +43,8 @@ def check_ledgers(recording: Recording) -> None:
     timeline = Timeline(recording)
     policy = recording.header.policy
     done = timeline.completed
-    total = sum(request_ledger(timeline).values())
+    total = np.sum(list(request_ledger(timeline).values()), axis=0)
     if (total[done] != (timeline.last_token_ns - timeline.arrival_ns)[done]).any():
         raise RecordingError(f"{policy}: the ledger of a request does not sum to its E2E")
-    if (sum(slot_ledger(timeline).values()) != recording.end_ns).any():
+    if (np.sum(list(slot_ledger(timeline).values()), axis=0) != recording.end_ns).any():
         raise RecordingError(f"{policy}: the ledger of a slot does not sum to the makespan")

@@ -1,4 +1,4 @@
-"""Attention of a ragged packed batch over the paged KV pool.
+"""Attention of a ragged packed batch over the paged KV cache.
 
 Two ways, one call signature, `attention(layer, qkv (T, 3C)) -> (T, C)`:
 
@@ -20,9 +20,9 @@ from typing import Protocol
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
+from torch.nn import functional
 
-from minibatch.engine.kv_pool import KVPool
+from minibatch.engine.kv_cache import KVCache
 
 
 class Attention(Protocol):
@@ -55,20 +55,20 @@ class Group:
     blocks: Tensor | None = None
     mask: Tensor | None = None
 
-    def attend(self, layer: int, qkv: Tensor, pool: KVPool) -> Tensor:
+    def attend(self, layer: int, qkv: Tensor, cache: KVCache) -> Tensor:
         """(T, 3C) -> (rows of this group, C)."""
-        heads, dim = pool.data.shape[-2:]
+        heads, dim = cache.heads, cache.head_dim
         part = qkv[self.rows]
         if self.query_rows is not None:
             part = part.index_select(0, self.query_rows)
-        q, k, v = part.view(self.num_seqs, self.query_len, 3, heads, dim).permute(
-            2, 0, 3, 1, 4
-        )  # (B, H, Q, D)
-        if self.blocks is not None:
-            kv = pool.gather(layer, self.blocks).view(self.num_seqs, -1, 2, heads, dim)
-            k, v = kv[:, : self.context_len].permute(2, 0, 3, 1, 4)  # (B, H, K, D)
+        q, k, v = part.view(self.num_seqs, self.query_len, 3, heads, dim).unbind(2)  # (B, Q, H, D)
         fresh = self.blocks is None
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=self.mask, is_causal=fresh)  # (B, H, Q, D)
+        if self.blocks is not None:
+            kv = cache.gather(layer, self.blocks).view(self.num_seqs, -1, 2, heads, dim)
+            k, v = kv[:, : self.context_len].unbind(2)  # (B, K, H, D)
+        y = functional.scaled_dot_product_attention(
+            q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), attn_mask=self.mask, is_causal=fresh
+        )  # (B, H, Q, D)
         y = y.transpose(1, 2).reshape(-1, heads * dim)
         return y if self.real_rows is None else y.index_select(0, self.real_rows)
 
@@ -85,13 +85,13 @@ def causal_mask(starts: Tensor, query_len: int, context_len: int, dtype: torch.d
 class GroupedAttention:
     """Attention by groups of similar length. `slots` (T,) is where each row's KV is stored."""
 
-    pool: KVPool
+    cache: KVCache
     slots: Tensor
     groups: list[Group]
 
     def __call__(self, layer: int, qkv: Tensor) -> Tensor:
-        self.pool.write(layer, self.slots, qkv[:, qkv.shape[1] // 3 :])
-        parts = [group.attend(layer, qkv, self.pool) for group in self.groups]
+        self.cache.write(layer, self.slots, qkv[:, qkv.shape[1] // 3 :])
+        parts = [group.attend(layer, qkv, self.cache) for group in self.groups]
         return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
@@ -105,7 +105,7 @@ class PagedAttention:
         block_tables: (N, W) int32.
     """
 
-    pool: KVPool
+    cache: KVCache
     slots: Tensor
     cu_queries: Tensor
     context_lens: Tensor
@@ -116,13 +116,13 @@ class PagedAttention:
     def __call__(self, layer: int, qkv: Tensor) -> Tensor:
         from torch.nn.attention.varlen import varlen_attn
 
-        pool = self.pool
-        heads, dim = pool.data.shape[-2:]
-        pool.write(layer, self.slots, qkv[:, heads * dim :])
+        cache = self.cache
+        heads, dim = cache.heads, cache.head_dim
+        cache.write(layer, self.slots, qkv[:, heads * dim :])
         y = varlen_attn(
             qkv[:, : heads * dim].reshape(-1, heads, dim),
-            pool.keys(layer),
-            pool.values(layer),
+            cache.keys(layer),
+            cache.values(layer),
             self.cu_queries,
             None,
             self.max_query_len,
@@ -131,44 +131,46 @@ class PagedAttention:
             seqused_k=self.context_lens,
             block_table=self.block_tables,
         )
+        if isinstance(y, tuple):  # only with auxiliary outputs, which aren't asked for
+            y = y[0]
         return y.reshape(-1, heads * dim)
 
 
-def paged_kernel_works(pool: KVPool) -> bool:
-    """Whether `PagedAttention` can serve this pool: tried on the pool itself, against `GroupedAttention`.
+def paged_kernel_works(cache: KVCache) -> bool:
+    """Whether `PagedAttention` can serve this cache: tried on the cache itself, against `GroupedAttention`.
 
-    Call it before the pool holds anything: it writes to the first two blocks.
+    Call it before the cache holds anything: it writes to the first two blocks.
     """
-    if pool.data.device.type != "cuda" or pool.data.dtype not in (torch.float16, torch.bfloat16):
+    if cache.data.device.type != "cuda" or cache.data.dtype not in (torch.float16, torch.bfloat16):
         return False
-    if pool.num_kv_blocks < 2:
+    if cache.num_kv_blocks < 2:
         return False
     try:
         from torch.nn.attention.varlen import varlen_attn
 
         if "block_table" not in inspect.signature(varlen_attn).parameters:
             return False
-        return _paged_agrees(pool)
+        return _paged_agrees(cache)
     except (ImportError, RuntimeError, TypeError, NotImplementedError, ValueError):
         return False
 
 
-def _paged_agrees(pool: KVPool) -> bool:
+def _paged_agrees(cache: KVCache) -> bool:
     # One chunk that ends in the second block, through a block table that is out of order.
-    device, dtype = pool.data.device, pool.data.dtype
-    heads, dim = pool.data.shape[-2:]
-    start, n = pool.block_size - 1, 2
+    device, dtype = cache.data.device, cache.data.dtype
+    heads, dim = cache.heads, cache.head_dim
+    start, n = cache.block_size - 1, 2
     blocks = torch.tensor([1, 0], device=device)
-    slots = torch.tensor([2 * pool.block_size - 1, 0], device=device)
+    slots = torch.tensor([2 * cache.block_size - 1, 0], device=device)
     generator = torch.Generator(device).manual_seed(0)
-    pool.data[0, :2].normal_(generator=generator)
+    cache.data[0, :2].normal_(generator=generator)
     qkv = torch.randn(n, 3 * heads * dim, device=device, generator=generator).to(dtype)
     mask = causal_mask(torch.tensor([start], device=device), n, start + n, dtype)
     group = Group(slice(0, n), 1, n, start + n, blocks=blocks, mask=mask)
-    right = GroupedAttention(pool, slots, [group])(0, qkv)
+    right = GroupedAttention(cache, slots, [group])(0, qkv)
 
     def int32(*values: int) -> Tensor:
         return torch.tensor(values, dtype=torch.int32, device=device)
 
-    paged = PagedAttention(pool, slots, int32(0, n), int32(start + n), blocks.int().view(1, 2), n, start + n)
+    paged = PagedAttention(cache, slots, int32(0, n), int32(start + n), blocks.int().view(1, 2), n, start + n)
     return bool(torch.allclose(paged(0, qkv).float(), right.float(), atol=2e-2, rtol=2e-2))

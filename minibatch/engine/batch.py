@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from minibatch.engine.attention import Attention, Group, GroupedAttention, PagedAttention, causal_mask
-from minibatch.engine.kv_pool import KVPool
+from minibatch.engine.kv_cache import KVCache
 from minibatch.scheduling.plan import ScheduledSeq
 
 # Sequences of unequal lengths share an attention call until their padding would copy this many
@@ -42,14 +42,14 @@ class PackedBatch:
     sampled: list[ScheduledSeq]
 
 
-def pack(seqs: Sequence[ScheduledSeq], pool: KVPool, n_positions: int, *, paged: bool = False) -> PackedBatch:
+def pack(seqs: Sequence[ScheduledSeq], cache: KVCache, n_positions: int, *, paged: bool = False) -> PackedBatch:
     """Lay out `seqs`, at least one position in all, for one forward pass.
 
     Args:
         n_positions: positions the model knows; padding beyond them reuses the last one.
         paged: attend by the kernel that reads block tables (see `attention.paged_kernel_works`).
     """
-    groups = _group(seqs, pool)
+    groups = _group(seqs, cache)
     ordered = [seq for group in groups for seq in group]
     token_ids: list[int] = []
     positions: list[int] = []
@@ -60,20 +60,20 @@ def pack(seqs: Sequence[ScheduledSeq], pool: KVPool, n_positions: int, *, paged:
         if seq.samples:
             logit_rows.append(len(token_ids) + seq.num_tokens - 1)
             sampled.append(seq)
-        _append_rows(seq, pool, token_ids, positions, slots)
+        _append_rows(seq, cache, token_ids, positions, slots)
     last = n_positions - 1
     if max(positions) > last:
         positions = [min(position, last) for position in positions]
 
-    device = pool.data.device
+    device = cache.data.device
     slots_ = _put(slots, device)
     attention: Attention
     if paged:
-        attention = _paged_attention(ordered, pool, slots_)
+        attention = _paged_attention(ordered, cache, slots_)
     else:
         first_rows = accumulate((sum(map(_width, group)) for group in groups), initial=0)
         attention = GroupedAttention(
-            pool, slots_, [_to_device(*pair, pool) for pair in zip(groups, first_rows)]
+            cache, slots_, [_to_device(*pair, cache) for pair in zip(groups, first_rows, strict=False)]
         )
     return PackedBatch(
         token_ids=_put(token_ids, device),
@@ -84,10 +84,10 @@ def pack(seqs: Sequence[ScheduledSeq], pool: KVPool, n_positions: int, *, paged:
     )
 
 
-def block_tables(seqs: Sequence[ScheduledSeq], width: int, pool: KVPool) -> npt.NDArray[np.int64]:
+def block_tables(seqs: Sequence[ScheduledSeq], width: int, cache: KVCache) -> npt.NDArray[np.int64]:
     """(len(seqs), width) block ids; where a sequence has no block, the scratch block."""
-    tables = np.full((len(seqs), width), pool.scratch_block, dtype=np.int64)
-    for row, seq in zip(tables, seqs):
+    tables = np.full((len(seqs), width), cache.scratch_block, dtype=np.int64)
+    for row, seq in zip(tables, seqs, strict=True):
         blocks = seq.block_table[:width]
         row[: len(blocks)] = blocks
     return tables
@@ -98,27 +98,27 @@ def _width(seq: ScheduledSeq) -> int:
 
 
 def _append_rows(
-    seq: ScheduledSeq, pool: KVPool, token_ids: list[int], positions: list[int], slots: list[int]
+    seq: ScheduledSeq, cache: KVCache, token_ids: list[int], positions: list[int], slots: list[int]
 ) -> None:
     """Token, position and KV slot of each of a sequence's rows; padding repeats token 0 into scratch."""
-    start, stop, size, table = seq.start, seq.start + seq.num_tokens, pool.block_size, seq.block_table
+    start, stop, size, table = seq.start, seq.start + seq.num_tokens, cache.block_size, seq.block_table
     if seq.num_tokens:
         token_ids += seq.request.token_ids(start, stop)
         slots += [table[position // size] * size + position % size for position in range(start, stop)]
     if seq.num_padding:
         token_ids += [0] * seq.num_padding
-        scratch = pool.scratch_block * size
+        scratch = cache.scratch_block * size
         slots += [scratch + position % size for position in range(stop, stop + seq.num_padding)]
     positions += range(start, stop + seq.num_padding)
 
 
-def _group(seqs: Sequence[ScheduledSeq], pool: KVPool) -> list[list[ScheduledSeq]]:
+def _group(seqs: Sequence[ScheduledSeq], cache: KVCache) -> list[list[ScheduledSeq]]:
     """Sequences that share an attention call: single positions, fresh prompts, chunks, by length."""
     single = [seq for seq in seqs if _width(seq) == 1]
     fresh = [seq for seq in seqs if _width(seq) > 1 and seq.start == 0]
     chunks = [seq for seq in seqs if _width(seq) > 1 and seq.start > 0]
-    heads, dim = pool.data.shape[-2:]
-    most_padding = _PADDING_BYTES // (2 * heads * dim * pool.data.element_size())
+    heads, dim = cache.heads, cache.head_dim
+    most_padding = _PADDING_BYTES // (2 * heads * dim * cache.data.element_size())
     return [group for kind in (single, fresh, chunks) for group in _by_length(kind, most_padding)]
 
 
@@ -140,10 +140,10 @@ def _by_length(seqs: list[ScheduledSeq], most_padding: int) -> list[list[Schedul
     return groups
 
 
-def _to_device(seqs: list[ScheduledSeq], first_row: int, pool: KVPool) -> Group:
-    device = pool.data.device
+def _to_device(seqs: list[ScheduledSeq], first_row: int, cache: KVCache) -> Group:
+    device = cache.data.device
     widths = [_width(seq) for seq in seqs]
-    contexts = [seq.start + width for seq, width in zip(seqs, widths)]
+    contexts = [seq.start + width for seq, width in zip(seqs, widths, strict=True)]
     query_len, context_len, num_rows = max(widths), max(contexts), sum(widths)
     query_rows = real_rows = blocks = mask = None
     if num_rows < query_len * len(seqs):
@@ -154,26 +154,26 @@ def _to_device(seqs: list[ScheduledSeq], first_row: int, pool: KVPool) -> Group:
         query_rows = _put((first + np.minimum(columns, lengths - 1)).ravel(), device)
         real_rows = _put(np.flatnonzero(columns < lengths), device)
     if query_len == 1 or seqs[0].start:
-        width = -(-context_len // pool.block_size)
-        blocks = _put(block_tables(seqs, width, pool).ravel(), device)
+        width = -(-context_len // cache.block_size)
+        blocks = _put(block_tables(seqs, width, cache).ravel(), device)
         if query_len > 1 or min(contexts) < context_len:
             starts = _put([seq.start for seq in seqs], device)
-            mask = causal_mask(starts, query_len, context_len, pool.data.dtype)
+            mask = causal_mask(starts, query_len, context_len, cache.data.dtype)
     rows = slice(first_row, first_row + num_rows)
     return Group(rows, len(seqs), query_len, context_len, query_rows, real_rows, blocks, mask)
 
 
-def _paged_attention(seqs: list[ScheduledSeq], pool: KVPool, slots: Tensor) -> PagedAttention:
-    device = pool.data.device
+def _paged_attention(seqs: list[ScheduledSeq], cache: KVCache, slots: Tensor) -> PagedAttention:
+    device = cache.data.device
     widths = [_width(seq) for seq in seqs]
-    contexts = [seq.start + width for seq, width in zip(seqs, widths)]
-    width = -(-max(contexts) // pool.block_size)
+    contexts = [seq.start + width for seq, width in zip(seqs, widths, strict=True)]
+    width = -(-max(contexts) // cache.block_size)
     return PagedAttention(
-        pool=pool,
+        cache=cache,
         slots=slots,
         cu_queries=_put(np.cumsum([0, *widths]), device).int(),
         context_lens=_put(contexts, device).int(),
-        block_tables=_put(block_tables(seqs, width, pool), device).int(),
+        block_tables=_put(block_tables(seqs, width, cache), device).int(),
         max_query_len=max(widths),
         max_context_len=max(contexts),
     )

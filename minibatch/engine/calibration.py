@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -38,7 +39,7 @@ def measure_ceilings(device: torch.device | str, dtype: str, progress: Progress 
         flops = 0.0
         for i, (m, k, n) in enumerate(products):
             a, b = (torch.randn(shape, device=where).to(kind) for shape in ((m, k), (k, n)))
-            seconds = _best_seconds(lambda: torch.mm(a, b), where)
+            seconds = _best_seconds(partial(torch.mm, a, b), where)
             flops = max(flops, 2 * m * n * k / seconds)
             report((i + 1) / (len(products) + 2))
         rows = (_CUDA_READ_BYTES if is_cuda else _CPU_READ_BYTES) // kind.itemsize // 4096

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from minibatch.recording.storage import write_atomically
 
 if TYPE_CHECKING:
     import torch
@@ -53,9 +54,7 @@ class Ceilings:
         return self.flops_per_s / self.bytes_per_s
 
 
-def measure(
-    device: torch.device | str = "cpu", dtype: str = "float32", progress: Progress | None = None
-) -> Ceilings:
+def measure(device: torch.device | str = "cpu", dtype: str = "float32", progress: Progress | None = None) -> Ceilings:
     """Measure both ceilings of this machine; takes a few seconds. See `calibration`."""
     from minibatch.engine.calibration import measure_ceilings
 
@@ -68,8 +67,11 @@ def load_or_measure(
     progress: Progress | None = None,
     *,
     cache_dir: Path | None = None,
+    anew: bool = False,
 ) -> Ceilings:
     """The ceilings from an earlier measurement on this device with as many threads, or a new one.
+
+    With `anew` they are measured in any case.
 
     Measurements are kept as JSON in `cache_dir`, by default $XDG_CACHE_HOME/minibatch or
     ~/.cache/minibatch. A file that can't be read is measured again; one that can't be written is
@@ -80,7 +82,7 @@ def load_or_measure(
     words = describe(to_device(device))
     name = "".join(c if c.isalnum() else "-" for c in f"{words} {dtype}").lower()
     path = (cache_dir or default_cache_dir()) / f"ceilings-{name}.json"
-    found = _read(path)
+    found = None if anew else _read(path)
     if found is not None and (found.device, found.dtype) == (words, dtype):
         return found
     ceilings = replace(measure(device, dtype, progress), device=words)
@@ -107,13 +109,6 @@ def _read(path: Path) -> Ceilings | None:
 def _write(path: Path, ceilings: Ceilings) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Written aside and renamed, so that no reader ever sees half a file.
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump({"version": _VERSION, **asdict(ceilings)}, file, indent=1)
-            os.replace(temporary, path)
-        except OSError:
-            Path(temporary).unlink(missing_ok=True)
+        write_atomically(path, json.dumps({"version": _VERSION, **asdict(ceilings)}, indent=1).encode())
     except OSError:
         pass

@@ -89,9 +89,7 @@ class ModelShape:
     def num_parameters(self) -> int:
         """All weights of the model."""
         c = self.n_embd
-        embeddings = self.vocab_size * c * (1 if self.tied else 2) + (
-            self.n_positions * c if self.has_biases else 0
-        )
+        embeddings = self.vocab_size * c * (1 if self.tied else 2) + (self.n_positions * c if self.has_biases else 0)
         return self.n_layer * self.elements_per_layer + embeddings + self._final_norm
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from torch import Tensor
 from minibatch.engine.attention import Attention, Group, GroupedAttention, PagedAttention, causal_mask
 from minibatch.engine.batch import block_tables
 from minibatch.engine.gpt2 import GPT2
-from minibatch.engine.kv_pool import KVPool
+from minibatch.engine.kv_cache import KVCache
 from minibatch.scheduling.plan import ScheduledSeq
 
 Replay = Callable[[], Tensor]
@@ -40,10 +41,10 @@ class DecodeGraphs:
     """
 
     def __init__(
-        self, model: GPT2, pool: KVPool, *, paged: bool, capture: Callable[[Replay], Replay] | None = None
+        self, model: GPT2, cache: KVCache, *, paged: bool, capture: Callable[[Replay], Replay] | None = None
     ) -> None:
         self._model = model
-        self._pool = pool
+        self._cache = cache
         self._paged = paged
         self._capture = capture or _CudaCapture()
         self._graphs: dict[tuple[int, int], _Graph] = {}
@@ -55,19 +56,19 @@ class DecodeGraphs:
 
     def run(self, seqs: Sequence[ScheduledSeq]) -> tuple[Tensor | None, list[ScheduledSeq]]:
         """Logits (R, V) of the sequences that sample, and those sequences."""
-        pool, size = self._pool, self._pool.block_size
+        cache, size = self._cache, self._cache.block_size
         batch_size = _power_of_two(len(seqs))
         width = _power_of_two(-(-(max(seq.start for seq in seqs) + 1) // size))
         graph = self._graphs.get((batch_size, width))
         if graph is None:
             graph = self._graphs[batch_size, width] = self._new(batch_size, width)
         # columns: token, position, KV slot, block table; see _Graph
-        inputs = np.full((batch_size, 3 + width), pool.scratch_block, dtype=np.int64)
+        inputs = np.full((batch_size, 3 + width), cache.scratch_block, dtype=np.int64)
         inputs[:, 0] = inputs[:, 1] = 0
-        inputs[:, 2] = pool.scratch_block * size
+        inputs[:, 2] = cache.scratch_block * size
         inputs[: len(seqs), 1] = [seq.start for seq in seqs]
-        inputs[: len(seqs), 3:] = block_tables(seqs, width, pool)
-        for row, seq in zip(inputs, seqs):
+        inputs[: len(seqs), 3:] = block_tables(seqs, width, cache)
+        for row, seq in zip(inputs, seqs, strict=False):
             if seq.num_tokens:
                 row[0] = seq.request.token_ids(seq.start, seq.start + 1)[0]
                 row[2] = seq.block_table[seq.start // size] * size + seq.start % size
@@ -82,10 +83,10 @@ class DecodeGraphs:
         return logits[torch.tensor(rows, device=logits.device)], sampled
 
     def _new(self, batch_size: int, width: int) -> _Graph:
-        pool = self._pool
-        inputs = torch.full((batch_size, 3 + width), pool.scratch_block, device=pool.data.device)
+        cache = self._cache
+        inputs = torch.full((batch_size, 3 + width), cache.scratch_block, device=cache.data.device)
         inputs[:, :2] = 0
-        inputs[:, 2] = pool.scratch_block * pool.block_size
+        inputs[:, 2] = cache.scratch_block * cache.block_size
 
         def step() -> Tensor:
             positions = inputs[:, 1]
@@ -98,11 +99,11 @@ class DecodeGraphs:
 
         def attention(inputs: Tensor) -> Attention:
             slots, tables, starts = inputs[:, 2].contiguous(), inputs[:, 3:].contiguous(), inputs[:, 1]
-            context_len = width * pool.block_size
+            context_len = width * cache.block_size
             if self._paged:
                 cu_queries = torch.arange(batch_size + 1, dtype=torch.int32, device=inputs.device)
                 return PagedAttention(
-                    pool,
+                    cache,
                     slots,
                     cu_queries,
                     (starts + 1).int(),
@@ -110,9 +111,9 @@ class DecodeGraphs:
                     max_query_len=1,
                     max_context_len=context_len,
                 )
-            mask = causal_mask(starts, 1, context_len, pool.data.dtype)
+            mask = causal_mask(starts, 1, context_len, cache.data.dtype)
             group = Group(slice(0, batch_size), batch_size, 1, context_len, blocks=tables.view(-1), mask=mask)
-            return GroupedAttention(pool, slots, [group])
+            return GroupedAttention(cache, slots, [group])
 
         return _Graph(inputs, self._capture(step))
 
@@ -121,11 +122,11 @@ class _CudaCapture:
     """Captures steps into one shared memory pool, so that many graphs cost little memory."""
 
     def __init__(self) -> None:
-        self._memory: tuple[int, int] | None = None
+        self._memory: Any = None  # torch's handle of the memory pool
 
     def __call__(self, step: Replay) -> Replay:
         # Kernels that are chosen or compiled at their first call must not be captured.
-        side = torch.cuda.Stream()
+        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             for _ in range(2):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
+from torch.nn import functional
 
 from minibatch.engine.attention import Attention
 from minibatch.engine.costs import ModelShape
@@ -47,9 +47,7 @@ class GPT2Config:
 
     def __post_init__(self) -> None:
         if self.n_embd % self.n_head:
-            raise ValueError(
-                f"n_embd {self.n_embd} is not a multiple of n_head {self.n_head}: heads must be equal"
-            )
+            raise ValueError(f"n_embd {self.n_embd} is not a multiple of n_head {self.n_head}: heads must be equal")
 
     @property
     def head_dim(self) -> int:
@@ -69,7 +67,7 @@ class Norm:
     epsilon: float
 
     def __call__(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.epsilon)
+        return functional.layer_norm(x, self.weight.shape, self.weight, self.bias, self.epsilon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +85,7 @@ class Block:
         # x: (T, C)
         y = attention(layer, self.qkv(self.ln_1(x)))  # (T, 3C) -> (T, C)
         x = self.attn_out.plus(y, x)
-        y = F.gelu(self.mlp_in(self.ln_2(x)), approximate="tanh")  # (T, n_inner)
+        y = functional.gelu(self.mlp_in(self.ln_2(x)), approximate="tanh")  # (T, n_inner)
         return self.mlp_out.plus(y, x)
 
 
@@ -120,9 +118,7 @@ class GPT2:
         keep_plain = config.n_layer * 12 * c * c * self.dtype.itemsize <= _KEEP_PLAIN_BYTES
 
         def linear(name: str, n_in: int, n_out: int) -> Linear:
-            return Linear(
-                get(name + ".weight", n_in, n_out), get(name + ".bias", n_out), keep_plain=keep_plain
-            )
+            return Linear(get(name + ".weight", n_in, n_out), get(name + ".bias", n_out), keep_plain=keep_plain)
 
         def norm(name: str) -> Norm:
             return Norm(get(name + ".weight", c), get(name + ".bias", c), config.layer_norm_epsilon)
@@ -182,7 +178,7 @@ class GPT2:
         Returns:
             Logits (R, V), or None if `logit_rows` is empty.
         """
-        x = F.embedding(token_ids, self.wte) + F.embedding(positions, self.wpe)  # (T, C)
+        x = functional.embedding(token_ids, self.wte) + functional.embedding(positions, self.wpe)  # (T, C)
         for layer, block in enumerate(self.blocks):
             x = block.forward(x, layer, attention)
         if logit_rows is not None:
@@ -192,9 +188,7 @@ class GPT2:
         return self.lm_head(self.ln_f(x))  # (R, V)
 
 
-def random_weights(
-    config: GPT2Config, seed: int, dtype: torch.dtype, device: torch.device
-) -> dict[str, Tensor]:
+def random_weights(config: GPT2Config, seed: int, dtype: torch.dtype, device: torch.device) -> dict[str, Tensor]:
     """Weights drawn as GPT-2's were before training: normal, 0.02, residual outputs / sqrt(2 * n_layer).
 
     Drawn in float32 whatever the dtype, so that a seed means the same model in every precision.

@@ -71,7 +71,7 @@ class Engine:
         """
         entered = perf_counter_ns()
         self._arrive()
-        if not self.state.has_work:
+        while not self.state.has_work:
             if not self._pending:
                 return None
             self.state.now_ns = self._pending[0].arrival_ns

@@ -39,6 +39,11 @@ class Recorder:
         self._numbers: list[tuple[int, ...]] = []
         self._last_wait: dict[int, Reason] = {}
 
+    @property
+    def executor_ns(self) -> int:
+        """Time that the executor has taken so far."""
+        return sum(row[2] for row in self._iterations)
+
     def note(self, reason: Reason) -> None:
         """Record a reason before the next iteration; a wait that has not changed is not repeated."""
         request = -1 if reason.request_id is None else reason.request_id

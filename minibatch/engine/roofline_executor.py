@@ -6,7 +6,8 @@ import math
 
 from minibatch.engine.ceilings import Ceilings
 from minibatch.engine.costs import ModelShape, count, swap_bytes
-from minibatch.engine.executor import Clock, Result
+from minibatch.engine.executor import Result
+from minibatch.recording.schema import Clock
 from minibatch.scheduling.plan import Plan
 
 PLACEHOLDER_TOKEN = 0

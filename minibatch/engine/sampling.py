@@ -32,7 +32,7 @@ def sample(logits: Tensor, requests: Sequence[RequestState]) -> list[int]:
     if not drawn:
         return greedy
     rows = (logits if len(drawn) == len(requests) else logits[drawn]).double().cpu().numpy()
-    for i, row in zip(drawn, rows):
+    for i, row in zip(drawn, rows, strict=True):
         state = requests[i]
         params = state.request.sampling
         greedy[i] = draw(row, params, uniform(params.seed, len(state.output_token_ids)))
@@ -73,9 +73,7 @@ def draw(logits: npt.NDArray[np.float64], params: SamplingParams, u: float) -> i
     return int(order[min(last, int(np.searchsorted(cumulative, u * total, side="right")))])
 
 
-def _most_likely(
-    weights: npt.NDArray[np.float64], n: int
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
+def _most_likely(weights: npt.NDArray[np.float64], n: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
     """Ids of the n largest weights, largest first, ties by id; and the running sum of those weights."""
     if n == len(weights):
         order = np.argsort(-weights, kind="stable")

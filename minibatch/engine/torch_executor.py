@@ -10,33 +10,32 @@ from minibatch.engine.attention import paged_kernel_works
 from minibatch.engine.batch import pack
 from minibatch.engine.decode_graphs import DecodeGraphs
 from minibatch.engine.devices import describe
-from minibatch.engine.executor import Clock, Result
+from minibatch.engine.executor import Result
 from minibatch.engine.gpt2 import GPT2
-from minibatch.engine.kv_pool import KVPool
+from minibatch.engine.kv_cache import KVCache
 from minibatch.engine.sampling import sample
+from minibatch.recording.schema import Clock
 from minibatch.scheduling.plan import Plan
 
 
 class TorchExecutor:
-    """Carries out plans with a GPT-2 and a paged KV pool.
+    """Carries out plans with a GPT-2 and a paged KV cache.
 
     The duration of an iteration covers everything the device and the host do for it: swaps, packing
     the batch, the forward pass and sampling.
 
     Args:
-        num_kv_blocks, block_size: the KV pool; block ids in plans are below `num_kv_blocks`.
+        num_kv_blocks, block_size: the KV cache; block ids in plans are below `num_kv_blocks`.
         decode_graphs: on CUDA, replay iterations that only decode as CUDA graphs.
 
     Raises:
-        ValueError: the pool is empty or doesn't fit the device's memory.
+        ValueError: the cache is empty or doesn't fit the device's memory.
     """
 
-    def __init__(
-        self, model: GPT2, *, num_kv_blocks: int, block_size: int, decode_graphs: bool = True
-    ) -> None:
+    def __init__(self, model: GPT2, *, num_kv_blocks: int, block_size: int, decode_graphs: bool = True) -> None:
         config = model.config
         self.model = model
-        self.pool = KVPool(
+        self.cache = KVCache(
             n_layer=config.n_layer,
             n_head=config.n_head,
             head_dim=config.head_dim,
@@ -48,10 +47,8 @@ class TorchExecutor:
         self._on_cuda = model.device.type == "cuda"
         self._device = f"{describe(model.device)}, {str(model.dtype).removeprefix('torch.')}"
         with torch.inference_mode():
-            self._paged = paged_kernel_works(self.pool)
-        self._graphs = (
-            DecodeGraphs(model, self.pool, paged=self._paged) if self._on_cuda and decode_graphs else None
-        )
+            self._paged = paged_kernel_works(self.cache)
+        self._graphs = DecodeGraphs(model, self.cache, paged=self._paged) if self._on_cuda and decode_graphs else None
 
     @property
     def clock(self) -> Clock:
@@ -70,9 +67,9 @@ class TorchExecutor:
         """
         began = time.perf_counter_ns()
         for swap in plan.swap_out:
-            self.pool.swap_out(swap)
+            self.cache.swap_out(swap)
         for swap in plan.swap_in:
-            self.pool.swap_in(swap)
+            self.cache.swap_in(swap)
         token_ids = self._forward(plan) if plan.num_tokens else {}
         if self._on_cuda:
             torch.cuda.synchronize(self.model.device)
@@ -80,16 +77,16 @@ class TorchExecutor:
 
     def reset(self) -> None:
         """Forget what a run that was cancelled left behind; call it before the next run."""
-        self.pool.reset()
+        self.cache.reset()
 
     def _forward(self, plan: Plan) -> dict[int, int]:
         if self._graphs is not None and self._graphs.can_run(plan.seqs):
             logits, sampled = self._graphs.run(plan.seqs)
         else:
-            batch = pack(plan.seqs, self.pool, self.model.config.n_positions, paged=self._paged)
+            batch = pack(plan.seqs, self.cache, self.model.config.n_positions, paged=self._paged)
             logits = self.model.forward(batch.token_ids, batch.positions, batch.attention, batch.logit_rows)
             sampled = batch.sampled
         if logits is None:
             return {}
         requests = [seq.request for seq in sampled]
-        return dict(zip((request.request_id for request in requests), sample(logits, requests)))
+        return dict(zip((request.request_id for request in requests), sample(logits, requests), strict=True))

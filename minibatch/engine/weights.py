@@ -6,15 +6,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from minibatch.engine.devices import parse_dtype, to_device
 from minibatch.engine.gpt2 import GPT2, GPT2Config, random_weights
+from minibatch.engine.text import Tokenizer
 
 BUNDLED_FOLDER = Path(__file__).resolve().parents[2] / "assets" / "storyteller"
+BUNDLED = "bundled"
 RANDOM_PREFIX = "random:"
 RANDOM_SEED = 0
 
@@ -31,14 +33,6 @@ _SUPPORTED_ACTIVATIONS = ("gelu_new", "gelu_pytorch_tanh")
 
 class ModelError(ValueError):
     """A model can't be loaded; one sentence that says what, where and what to do."""
-
-
-class Tokenizer(Protocol):
-    """Text to token ids and back."""
-
-    def encode(self, text: str) -> list[int]: ...
-
-    def decode(self, token_ids: list[int]) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +58,20 @@ class ModelInfo:
         return self.config.eos_token_id
 
 
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Everything that makes a `GPT2`, before it is laid out to run.
+
+    Attributes:
+        tensors: by checkpoint name; linear weights are (in, out).
+        source: where they are from, in words.
+    """
+
+    config: GPT2Config
+    tensors: dict[str, Tensor]
+    source: str
+
+
 def load_model(
     name: str = "bundled", dtype: str = "float32", device: torch.device | str = "cpu"
 ) -> tuple[GPT2, Tokenizer | None, ModelInfo]:
@@ -83,59 +91,107 @@ def load_model(
         ModelError: there is no such model, or it can't be read, or it is not a GPT-2.
         ValueError: there is no such dtype or device.
     """
-    kind, where = parse_dtype(dtype), to_device(device)
-    tokenizer: Tokenizer | None
-    if name == "bundled":
-        config, weights = _read_folder(BUNDLED_FOLDER)
-        tokenizer = _bundled_tokenizer()
-        source = "bundled with Minibatch"
-    elif name.startswith(RANDOM_PREFIX):
-        config = _random_config(name)
-        weights = random_weights(config, RANDOM_SEED, kind, where)
-        tokenizer = _bundled_tokenizer() if BUNDLED_FOLDER.is_dir() else None
-        source = f"random weights, seed {RANDOM_SEED}"
-    else:
-        config, weights, tokenizer = _from_transformers(name)
-        source = f"folder {name}" if Path(name).is_dir() else f"Hugging Face hub, {name}"
+    weights = load_weights(name, dtype, device)
     try:
-        model = GPT2(config, {key: tensor.to(where, kind) for key, tensor in weights.items()})
+        model = GPT2(weights.config, weights.tensors)
     except (KeyError, ValueError) as error:
         raise ModelError(
-            f'model "{name}" lacks a weight that its config.json promises ({error}): get a complete copy of it'
+            f'the weights of model "{name}" are not what its config.json says ({_first_line(error)}): '
+            "get a complete copy of the model"
         ) from error
+    parameters = model.shape.num_parameters
+    info = ModelInfo(name, weights.source, dtype, str(model.device), parameters, weights.config)
+    return model, load_tokenizer(name), info
+
+
+def load_weights(name: str, dtype: str = "float32", device: torch.device | str = "cpu") -> Weights:
+    """The weights of a model, named as for `load_model`, in one dtype and on one device.
+
+    Raises:
+        ModelError, ValueError: as `load_model`.
+    """
+    kind, where = parse_dtype(dtype), to_device(device)
+    config = read_config(name)
+    try:
+        if name.startswith(RANDOM_PREFIX):
+            source = f"random weights, seed {RANDOM_SEED}"
+            return Weights(config, random_weights(config, RANDOM_SEED, kind, where), source)
+        if name == BUNDLED:
+            tensors, source = _bundled_tensors(), "bundled with Minibatch"
+        else:
+            tensors = _checkpoint_tensors(name)
+            source = f"folder {name}" if Path(name).is_dir() else f"Hugging Face hub, {name}"
+        return Weights(config, {key: tensor.to(where, kind) for key, tensor in tensors.items()}, source)
     except RuntimeError as error:  # torch's out-of-memory errors are RuntimeErrors
         raise ModelError(
-            f'model "{name}" in {dtype} doesn\'t fit the memory of {where}: choose a smaller model or dtype'
+            f'model "{name}" in {dtype} doesn\'t fit the memory of {where} ({_first_line(error)}): '
+            "choose a smaller model or dtype"
         ) from error
-    return model, tokenizer, ModelInfo(name, source, dtype, str(where), model.shape.num_parameters, config)
 
 
-def _random_config(name: str) -> GPT2Config:
-    config = RANDOM_CONFIGS.get(name.removeprefix(RANDOM_PREFIX))
-    if config is None:
-        known = ", ".join(RANDOM_PREFIX + known for known in RANDOM_CONFIGS)
-        raise ModelError(f'there is no model "{name}": random weights come as {known}')
-    return config
+def read_config(name: str) -> GPT2Config:
+    """The sizes of a model, named as for `load_model`, without loading its weights.
 
-
-def _read_folder(folder: Path) -> tuple[GPT2Config, dict[str, Tensor]]:
-    """Config and weights of the bundled model, read without importing transformers, which is slow."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
+    Raises:
+        ModelError: there is no such model, or it is not a GPT-2.
+    """
+    if name.startswith(RANDOM_PREFIX):
+        config = RANDOM_CONFIGS.get(name.removeprefix(RANDOM_PREFIX))
+        if config is None:
+            known = ", ".join(RANDOM_PREFIX + known for known in RANDOM_CONFIGS)
+            raise ModelError(f'there is no model "{name}": random weights come as {known}')
+        return config
+    if name == BUNDLED:
+        try:
+            return _config(json.loads((BUNDLED_FOLDER / "config.json").read_text(encoding="utf-8")), name)
+        except (OSError, json.JSONDecodeError) as error:
+            raise _bundled_damaged(error) from error
+    if Path(name).is_absolute() and not Path(name).is_dir():
+        raise ModelError(
+            f'there is no model folder "{name}": give a folder that holds config.json and model.safetensors'
+        )
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        return _config(config, "bundled"), load_file(folder / "model.safetensors")
+        loaded = _transformers(name).AutoConfig.from_pretrained(name, trust_remote_code=False)
     except ModelError:
         raise
-    except (OSError, ValueError, SafetensorError) as error:
+    except Exception as error:  # transformers and the hub client raise many kinds
+        raise _not_found(name, "config.json", error) from error
+    if loaded.model_type != "gpt2":
         raise ModelError(
-            f"the bundled model in {folder} can't be read ({_first_line(error)}): restore the folder from the repository"
-        ) from error
+            f'model "{name}" is of type "{loaded.model_type}", and Minibatch runs GPT-2 alone: '
+            "choose a checkpoint whose config.json says model_type gpt2"
+        )
+    return _config(loaded.to_dict(), name)
+
+
+def load_tokenizer(name: str) -> Tokenizer | None:
+    """The tokenizer of a model, named as for `load_model`; None for a checkpoint that has none.
+
+    Models with random weights borrow the bundled one where there is one. Nothing else of the model is loaded.
+
+    Raises:
+        ModelError: the bundled tokenizer can't be read.
+    """
+    if name == BUNDLED or name.startswith(RANDOM_PREFIX):
+        path = BUNDLED_FOLDER / "tokenizer.json"
+        if name != BUNDLED and not path.exists():
+            return None
+        try:
+            return _FileTokenizer(path)
+        except Exception as error:  # the tokenizers package raises plain Exception
+            raise _bundled_damaged(error) from error
+    try:
+        tokenizer: Any = _transformers(name).AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+    except ModelError:
+        raise
+    except Exception:  # a checkpoint without a tokenizer is still a model
+        return None
+    # For a folder without tokenizer files transformers makes one that encodes everything to nothing.
+    return tokenizer if tokenizer.encode("a") else None
 
 
 class _FileTokenizer:
-    """A tokenizer.json, read without importing transformers."""
+    """A tokenizer.json, read without importing transformers, which is slow."""
 
     def __init__(self, path: Path) -> None:
         from tokenizers import Tokenizer as RustTokenizer
@@ -150,51 +206,46 @@ class _FileTokenizer:
         text: str = self._tokenizer.decode(token_ids, skip_special_tokens=False)
         return text
 
+    def __len__(self) -> int:
+        size: int = self._tokenizer.get_vocab_size()
+        return size
 
-def _bundled_tokenizer() -> Tokenizer:
-    path = BUNDLED_FOLDER / "tokenizer.json"
+
+def _bundled_tensors() -> dict[str, Tensor]:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
     try:
-        return _FileTokenizer(path)
-    except Exception as error:  # the tokenizers package raises plain Exception
-        raise ModelError(
-            f"the bundled tokenizer {path} can't be read ({_first_line(error)}): restore it from the repository"
-        ) from error
+        tensors: dict[str, Tensor] = load_file(BUNDLED_FOLDER / "model.safetensors")
+    except (OSError, SafetensorError) as error:
+        raise _bundled_damaged(error) from error
+    return tensors
 
 
-def _from_transformers(name: str) -> tuple[GPT2Config, dict[str, Tensor], Tokenizer | None]:
-    """A checkpoint by hub name or local folder, through transformers' own loaders."""
-    if Path(name).is_absolute() and not Path(name).is_dir():
-        raise ModelError(
-            f'there is no model folder "{name}": give a folder that holds config.json and model.safetensors'
+def _checkpoint_tensors(name: str) -> dict[str, Tensor]:
+    """Weights on the hub or in a local folder, through transformers' own loader; safetensors alone."""
+    try:
+        model = _transformers(name).GPT2LMHeadModel.from_pretrained(
+            name, use_safetensors=True, trust_remote_code=False, dtype="auto"
         )
+    except ModelError:
+        raise
+    except Exception as error:
+        raise _not_found(name, "model.safetensors", error) from error
+    tensors: dict[str, Tensor] = model.state_dict()
+    return tensors
+
+
+def _transformers(name: str) -> Any:
+    """The transformers package, imported when a checkpoint needs it."""
     try:
-        from transformers import AutoConfig, AutoTokenizer, GPT2LMHeadModel
+        import transformers
     except ImportError as error:
         raise ModelError(
             f'model "{name}" needs the transformers package, which is not installed: '
             "run `pip install transformers`, or use the bundled model"
         ) from error
-    try:
-        loaded = AutoConfig.from_pretrained(name, trust_remote_code=False)
-    except Exception as error:  # transformers and the hub client raise many kinds
-        raise _not_found(name, "config.json", error) from error
-    if loaded.model_type != "gpt2":
-        raise ModelError(
-            f'model "{name}" is of type "{loaded.model_type}", and Minibatch runs GPT-2 alone: '
-            "choose a checkpoint whose config.json says model_type gpt2"
-        )
-    config = _config(loaded.to_dict(), name)
-    try:
-        model = GPT2LMHeadModel.from_pretrained(
-            name, config=loaded, use_safetensors=True, trust_remote_code=False, dtype="auto"
-        )
-    except Exception as error:
-        raise _not_found(name, "model.safetensors", error) from error
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
-    except Exception:  # a checkpoint without a tokenizer is still a model
-        tokenizer = None
-    return config, model.state_dict(), tokenizer
+    return transformers
 
 
 def _config(config: Mapping[str, Any], name: str) -> GPT2Config:
@@ -206,9 +257,7 @@ def _config(config: Mapping[str, Any], name: str) -> GPT2Config:
             f"{' and '.join(_SUPPORTED_ACTIVATIONS)}: choose another checkpoint"
         )
     if not config.get("scale_attn_weights", True) or config.get("scale_attn_by_inverse_layer_idx", False):
-        raise ModelError(
-            f'model "{name}" scales its attention in a way of its own: choose another checkpoint'
-        )
+        raise ModelError(f'model "{name}" scales its attention in a way of its own: choose another checkpoint')
     eos = config.get("eos_token_id")
     try:
         return GPT2Config(
@@ -228,6 +277,13 @@ def _config(config: Mapping[str, Any], name: str) -> GPT2Config:
         ) from error
 
 
+def _bundled_damaged(error: Exception) -> ModelError:
+    return ModelError(
+        f"the bundled model in {BUNDLED_FOLDER} can't be read ({_first_line(error)}): "
+        "restore the folder from the repository"
+    )
+
+
 def _not_found(name: str, file: str, error: Exception) -> ModelError:
     place = f"in folder {name}" if Path(name).is_dir() else "on the Hugging Face hub or as a local folder"
     advice = (
@@ -235,9 +291,7 @@ def _not_found(name: str, file: str, error: Exception) -> ModelError:
         if Path(name).is_dir()
         else "check the name and the network, or use the bundled model"
     )
-    return ModelError(
-        f'no usable {file} of model "{name}" was found {place} ({_first_line(error)}): {advice}'
-    )
+    return ModelError(f'no usable {file} of model "{name}" was found {place} ({_first_line(error)}): {advice}')
 
 
 def _first_line(error: Exception) -> str:

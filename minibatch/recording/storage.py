@@ -6,6 +6,7 @@ runs over the same requests. SCHEMA.md describes the JSON.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
@@ -74,6 +75,14 @@ def save(path: Path, runs: Sequence[Recording]) -> None:
 def load(path: Path) -> list[Recording]:
     """Read a file. OSError if it can't be read, RecordingError if it is not a whole recording."""
     return loads(path.read_bytes(), str(path))
+
+
+def check_writable(path: Path) -> None:
+    """Whether `save` could write there now; OSError if not, before hours of work are lost."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a folder, and a file is wanted", str(path))
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".part"):
+        pass
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 NANOSECONDS = 1_000_000_000
 """Nanoseconds in a second. Times are whole nanoseconds, so that ledgers sum exactly."""
@@ -37,6 +37,13 @@ class SamplingParams:
             raise ValueError(f"top_k is {self.top_k}: use 0 (all tokens) or a positive number")
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p is {self.top_p}: use a number above 0 and at most 1")
+
+    def for_request(self, request_id: int, max_tokens: int, run_seed: int) -> SamplingParams:
+        """The same settings with a random stream of the request's own."""
+        return replace(self, max_tokens=max_tokens, seed=run_seed * 1_000_003 + request_id)
+
+
+GREEDY = SamplingParams()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from minibatch.workload.request import NANOSECONDS, Request, SamplingParams
+from minibatch.workload.request import GREEDY, NANOSECONDS, Request, SamplingParams
 from minibatch.workload.scenarios import Codec, prompt_of_length
 
 _FIELDS = {"prompt", "prompt_tokens", "max_tokens", "arrival_s"}
 _MAX_BYTES = 256 << 20
 
 
-def read_requests(
-    path: Path, codec: Codec, seed: int = 0, temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0
-) -> list[Request]:
+def read_requests(path: Path, codec: Codec, seed: int = 0, sampling: SamplingParams = GREEDY) -> list[Request]:
     """The requests of a JSON-lines file, numbered in order of arrival.
 
     A line has `prompt` (text) or `prompt_tokens` (a length, filled with text of that many tokens),
@@ -49,7 +47,7 @@ def read_requests(
         Request(
             request_id,
             tokens,
-            SamplingParams(max_tokens, temperature, top_k, top_p, seed=seed * 100_003 + request_id),
+            sampling.for_request(request_id, max_tokens, seed),
             round(arrival_s * NANOSECONDS),
             prompt,
         )

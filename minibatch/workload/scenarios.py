@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from minibatch.workload.prompts import OPENINGS, PARAGRAPHS
-from minibatch.workload.request import NANOSECONDS, Request, SamplingParams
+from minibatch.workload.request import GREEDY, NANOSECONDS, Request, SamplingParams
 
 
 class Codec(Protocol):
@@ -140,9 +140,7 @@ def find_scenario(name: str) -> Scenario:
     return SCENARIOS[name]
 
 
-def scenario_requests(
-    scenario: Scenario, codec: Codec, seed: int, temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0
-) -> list[Request]:
+def scenario_requests(scenario: Scenario, codec: Codec, seed: int, sampling: SamplingParams = GREEDY) -> list[Request]:
     """The scenario's requests with real text, each of exactly the drawn number of prompt tokens.
 
     Like serving benchmarks they ignore the end-of-text token, so that lengths are as drawn.
@@ -151,11 +149,9 @@ def scenario_requests(
     requests = []
     for request_id, lengths in enumerate(scenario.draw(rng)):
         tokens = prompt_of_length(codec, lengths.prompt_tokens, rng)
-        sampling = SamplingParams(
-            lengths.max_tokens, temperature, top_k, top_p, seed=seed * 100_003 + request_id, ignore_eos=True
-        )
+        own = replace(sampling.for_request(request_id, lengths.max_tokens, seed), ignore_eos=True)
         arrival_ns = round(lengths.arrival_s * NANOSECONDS)
-        requests.append(Request(request_id, tuple(tokens), sampling, arrival_ns, codec.decode(tokens)))
+        requests.append(Request(request_id, tuple(tokens), own, arrival_ns, codec.decode(tokens)))
     return requests
 
 
@@ -174,15 +170,14 @@ def prompt_of_length(codec: Codec, num_tokens: int, rng: np.random.Generator) ->
 
 
 def typed_requests(
-    prompts: Sequence[str], codec: Codec, max_tokens: int, seed: int = 0, temperature: float = 0.0,
-    top_k: int = 0, top_p: float = 1.0,
-) -> list[Request]:  # fmt: skip
+    prompts: Sequence[str], codec: Codec, seed: int = 0, sampling: SamplingParams = GREEDY
+) -> list[Request]:
     """Prompts as somebody typed them, all arriving at once; ValueError names an empty one."""
     requests = []
     for request_id, prompt in enumerate(prompts):
         tokens = codec.encode(prompt)
         if not prompt.strip() or not tokens:
             raise ValueError(f"prompt {request_id + 1} is empty: write at least one word")
-        sampling = SamplingParams(max_tokens, temperature, top_k, top_p, seed=seed * 100_003 + request_id)
-        requests.append(Request(request_id, tuple(tokens), sampling, 0, prompt))
+        own = sampling.for_request(request_id, sampling.max_tokens, seed)
+        requests.append(Request(request_id, tuple(tokens), own, 0, prompt))
     return requests

@@ -52,7 +52,9 @@ def test_every_request_ends_and_every_count_agrees(workload, config, policy):
         wanted = [] if refused else [token_of(state.request_id, i) for i in range(state.request.sampling.max_tokens)]
         assert state.output_token_ids == wanted
         total = state.request.num_prompt_tokens + state.request.sampling.max_tokens
-        assert refused == (total > config.max_model_len or engine.state.pool.max_blocks(total - 1) > config.num_kv_blocks)
+        assert refused == (
+            total > config.max_model_len or engine.state.pool.max_blocks(total - 1) > config.num_kv_blocks
+        )
     blocks_are_owned_by_one(recording)
     budget_and_slots_hold(recording, config)
     ledgers_sum(recording)
@@ -158,5 +160,3 @@ def test_a_long_prompt_stalls_nobody_under_the_chunked_policy():
         stalled[policy] = int(np.sum(entries["phase"] == Phase.STALLED))
     assert stalled["continuous"] == 2
     assert stalled["chunked"] == 0
-
-

@@ -1,4 +1,4 @@
-"""The KV pool: keys and values of every request, in blocks that belong to no one in particular."""
+"""The KV cache: keys and values of every request, in blocks that belong to no one in particular."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import Tensor
 from minibatch.scheduling.plan import Swap
 
 
-class KVPool:
+class KVCache:
     """Keys and values of all layers, `block_size` tokens a block.
 
         data: (n_layer, num_kv_blocks + 1, block_size, 2, n_head, head_dim)
@@ -36,6 +36,8 @@ class KVPool:
             raise ValueError(
                 f"a KV cache of {num_kv_blocks} blocks of {block_size} tokens holds nothing: use at least 1 of each"
             )
+        self.heads = n_head
+        self.head_dim = head_dim
         self.block_size = block_size
         self.num_kv_blocks = num_kv_blocks
         self.scratch_block = num_kv_blocks
@@ -78,9 +80,7 @@ class KVPool:
         request_id = swap.request.request_id
         stored = self._host.pop(request_id, None)
         if stored is None:
-            raise RuntimeError(
-                f"request {request_id} has no KV in host memory: swap it out before swapping it in"
-            )
+            raise RuntimeError(f"request {request_id} has no KV in host memory: swap it out before swapping it in")
         n = stored.shape[1]
         if n > len(swap.block_table):
             raise RuntimeError(

@@ -1,0 +1,37 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: app test verify lint bench recordings clean
+
+app: $(VENV)/.app  ## open the page
+	$(BIN)/streamlit run app.py
+
+test: $(VENV)/.test lint  ## linters and all tests
+	$(BIN)/python -m pytest
+
+verify: $(VENV)/.test  ## every token of 200 random workloads against transformers
+	$(BIN)/python -m pytest tests/engine/test_tokens.py --hypothesis-profile=verify
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.test  ## speed against transformers and against this machine's roofline
+	$(BIN)/python -m minibatch bench
+
+recordings: $(VENV)/.app  ## make the bundled recordings again, on this machine
+	$(BIN)/python -m minibatch record
+
+$(VENV)/.app: requirements.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q -r requirements.txt
+	touch $@
+
+$(VENV)/.test: $(VENV)/.app tests/requirements.txt
+	$(BIN)/pip install -q -r tests/requirements.txt
+	touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,143 @@
+"""The sidebar: which recording to show, or what to run on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import streamlit as st
+
+from minibatch.recording.storage import RecordingError
+from minibatch.scheduling import POLICIES
+from minibatch.ui import sources
+from minibatch.ui.knobs import knob_widgets
+from minibatch.ui.sources import Shown
+from minibatch.workload.scenarios import SCENARIOS
+
+Source = Literal["Recorded", "Run on this machine", "Open a file"]
+SOURCES: tuple[Source, ...] = ("Recorded", "Run on this machine", "Open a file")
+TYPED = "typed"
+MODELS = ("bundled", "random:gpt2", "random:gpt2-medium", "random:gpt2-large", "random:gpt2-xl")
+ANOTHER = "another one"
+EXAMPLE = "Once upon a time there was a fox\nThe old woman opened the door and\nOne winter morning"
+NO_RECORDINGS = "There are no bundled recordings yet: make them with `python -m minibatch record`."
+
+
+@dataclass(frozen=True, slots=True)
+class RunForm:
+    """What a run would be.
+
+    Attributes:
+        job: the fields of the engine's `Job` but its config, by name.
+        knobs: the fields of `SchedulerConfig`, not yet checked.
+    """
+
+    job: dict[str, Any]
+    knobs: dict[str, Any]
+    pressed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the sidebar says.
+
+    Attributes:
+        shown: the recording to show; None where there is none (yet), or where the form's run is wanted.
+        problem: why there is none.
+        form: the run, if that is the source.
+        policies: those to show or to run.
+        large: type for a projector.
+    """
+
+    policies: tuple[str, ...]
+    large: bool
+    shown: Shown | None = None
+    problem: str = ""
+    form: RunForm | None = None
+
+
+def sidebar() -> Choice:
+    """Draw the sidebar and read it."""
+    with st.sidebar:
+        source = st.radio("Source", SOURCES, key="source")
+        shown, problem, form = None, "", None
+        if source == "Run on this machine":
+            policies = _policies()
+            form = _run_form(policies)
+        else:
+            shown, problem = _bundled() if source == "Recorded" else _upload()
+            policies = _policies()
+        large = st.toggle("Large type", key="large", help="For a projector: readable from the back row.")
+    return Choice(policies, large, shown, problem, form)
+
+
+def _policies() -> tuple[str, ...]:
+    chosen = st.multiselect("Policies", list(POLICIES), default=list(POLICIES), key="policies")
+    return tuple(name for name in POLICIES if name in chosen)
+
+
+def _bundled() -> tuple[Shown | None, str]:
+    files = sources.bundled_files(sources.recordings_folder())
+    if not files:
+        return None, NO_RECORDINGS
+    path = st.selectbox("Recording", files, format_func=_file_label, key="recording")
+    try:
+        return sources.open_file(path), ""
+    except (OSError, RecordingError) as error:
+        return None, str(error)
+
+
+def _file_label(path: Path) -> str:
+    try:
+        return sources.label(sources.open_file(path))
+    except (OSError, RecordingError):
+        return path.name
+
+
+def _upload() -> tuple[Shown | None, str]:
+    file = st.file_uploader("Recording file (.mbr)", key="upload")
+    if file is None:
+        return None, "Choose a recording file in the sidebar."
+    try:
+        return sources.open_upload(file.getvalue(), file.name), ""
+    except RecordingError as error:
+        return None, str(error)
+
+
+def _run_form(policies: tuple[str, ...]) -> RunForm:
+    scenario = st.selectbox("Workload", [*SCENARIOS, TYPED], format_func=_scenario_label, key="scenario")
+    typed = scenario == TYPED
+    prompts: tuple[str, ...] = ()
+    max_tokens = 64
+    if typed:
+        text = st.text_area("Prompts, one a line", value=EXAMPLE, height=140, key="prompts")
+        prompts = tuple(line.strip() for line in text.splitlines() if line.strip())
+        max_tokens = st.number_input("max_tokens", value=64, min_value=1, step=1, key="max_tokens")
+    else:
+        st.caption(SCENARIOS[scenario].watch)
+    model = st.selectbox("Model", [*MODELS, ANOTHER], key="model")
+    if model == ANOTHER:
+        model = st.text_input("Hub name or local folder", key="model name").strip()
+    clock = st.radio("Durations", ("measured", "modelled"), horizontal=True, key="clock")
+    left, right = st.columns(2)
+    seed = left.number_input("seed", value=0, min_value=0, step=1, key="seed")
+    temperature = right.number_input("temperature", value=0.0, min_value=0.0, step=0.1, key="temperature")
+    with st.expander("Knobs"):
+        knobs = knob_widgets(scenario, {} if typed else SCENARIOS[scenario].knobs)
+    pressed = st.button("Run", type="primary", width="stretch", key="run")
+    job = {
+        "policies": policies,
+        "scenario": None if typed else scenario,
+        "prompts": prompts,
+        "max_tokens": int(max_tokens),
+        "model": model,
+        "clock": clock,
+        "seed": int(seed),
+        "temperature": float(temperature),
+    }
+    return RunForm(job, knobs, pressed)
+
+
+def _scenario_label(name: str) -> str:
+    return "Type your own prompts" if name == TYPED else SCENARIOS[name].title

@@ -1,0 +1,15 @@
+"""Settings of all tests: few random examples by default, many under --hypothesis-profile=verify."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+from hypothesis import HealthCheck, settings
+
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("default", max_examples=60, deadline=None, suppress_health_check=SLOW)
+settings.register_profile("verify", max_examples=200, deadline=None, suppress_health_check=SLOW)
+settings.load_profile("default")

@@ -1,0 +1,21 @@
+from pathlib import Path
+
+import pytest
+
+from minibatch.recording.schema import Recording
+from minibatch.recording.storage import save
+from minibatch.ui.sources import FOLDER_VARIABLE
+from tests.ui.recordings import continuous, static
+
+
+@pytest.fixture
+def pair() -> tuple[Recording, ...]:
+    return static(), continuous()
+
+
+@pytest.fixture
+def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pair: tuple[Recording, ...]) -> Path:
+    """A folder with one bundled recording, in place of the real ones."""
+    save(tmp_path / "chat.mbr", pair)
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    return tmp_path

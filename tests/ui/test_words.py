@@ -1,0 +1,105 @@
+"""Numbers, tables and texts as they are shown."""
+
+from dataclasses import replace
+
+import pytest
+
+from minibatch.recording.schema import Recording
+from minibatch.ui.formats import duration, percent, plural, three_figures
+from minibatch.ui.metrics_table import ROWS, metrics_frame, metrics_html
+from minibatch.ui.summary import clocks, header_html, lane_html, provenance, provenances
+from minibatch.ui.texts import grouped_texts, texts_html
+from tests.ui.recordings import cancelled
+
+Pair = tuple[Recording, ...]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (None, "–"),
+        (1728.05, "1,730"),
+        (999.6, "1,000"),
+        (0.09922, "0.0992"),
+        (1.4, "1.40"),
+        (12.34, "12.3"),
+    ],
+)
+def test_three_figures(value: float | None, text: str) -> None:
+    assert three_figures(value) == text
+
+
+def test_units_follow_the_size() -> None:
+    assert (duration(840_000), duration(1_460_000_000)) == ("0.840 ms", "1.46 s")
+    assert (percent(0.333), percent(0.0612), percent(0), percent(None)) == ("33", "6.1", "0", "–")
+    assert (plural(1, "request"), plural(32, "request")) == ("1 request", "32 requests")
+
+
+def test_the_best_of_a_row_is_marked(pair: Pair) -> None:
+    frame = metrics_frame(pair)
+    assert list(frame.index) == [row.key for row in ROWS]
+    duration_row = frame.loc["duration"]
+    assert (duration_row["static"], duration_row["continuous"]) == ("0.0600", "0.0500")
+    assert not duration_row["best static"]
+    assert duration_row["best continuous"]
+    assert frame.loc["slot_padding"]["best continuous"]
+
+
+def test_ties_are_all_marked_and_some_rows_have_no_best(pair: Pair) -> None:
+    frame = metrics_frame(pair)
+    assert frame.loc["num_preemptions"]["best static"]
+    assert frame.loc["num_preemptions"]["best continuous"]
+    assert not frame.loc["slot_idle_empty"][["best static", "best continuous"]].any()
+
+
+def test_one_recording_alone_is_not_the_best(pair: Pair) -> None:
+    assert not metrics_frame(pair[:1])[["best static"]].any(axis=None)
+
+
+def test_the_table_marks_with_more_than_colour_and_says_measured(pair: Pair) -> None:
+    caption = provenance(pair[0].header)
+    html = metrics_html(metrics_frame(pair), ("static", "continuous"), caption, grouped=True)
+    assert "class='mb-best'><span title='best of the row'>●</span>" in html
+    assert "measured on 2-core CPU, model bundled in float32" in html
+    assert "output_throughput" in html
+
+
+def test_a_badge_says_what_was_measured_on_what(pair: Pair) -> None:
+    html = header_html((pair[0], cancelled(pair[1])))
+    assert "measured · 2-core CPU · model bundled · float32" in html
+    assert "cancelled before the end" in html
+    assert "measured" in lane_html(pair[0])
+
+
+def test_what_is_measured_and_what_modelled_is_said_by_policy(pair: Pair) -> None:
+    modelled = replace(pair[1], header=replace(pair[1].header, clock="modelled", device="H100"))
+    assert provenances(pair) == "measured on 2-core CPU, model bundled in float32"
+    assert "continuous modelled on H100" in provenances((pair[0], modelled))
+    assert clocks((pair[0], modelled)) == "measured and modelled"
+
+
+def test_a_header_that_somebody_wrote_stays_text(pair: Pair) -> None:
+    run = replace(
+        pair[0], header=replace(pair[0].header, device="<b>x</b>", scenario="<script>", policy="<i>")
+    )
+    for html in (header_html((run,)), lane_html(run)):
+        assert not [tag for tag in ("<b>x", "<script>", "<i>") if tag in html]
+
+
+def test_equal_texts_are_shown_once(pair: Pair) -> None:
+    html = texts_html(pair, 0)
+    assert html.count("ab</p>") == 1
+    assert "same text under all policies" in html
+
+
+def test_different_texts_are_shown_by_policy(pair: Pair) -> None:
+    changed = replace(pair[1].requests[0], pieces=("x", "y"))
+    other = replace(pair[1], requests=(changed, *pair[1].requests[1:]))
+    assert grouped_texts((pair[0], other), 0) == [(("static",), "ab"), (("continuous",), "xy")]
+
+
+def test_a_prompt_is_text_and_nothing_else(pair: Pair) -> None:
+    html = texts_html(pair, 1)
+    assert "<img" not in html
+    assert "&lt;img src=x onerror=alert(1)&gt; &amp; **bold**" in html
