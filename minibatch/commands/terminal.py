@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from minibatch.analysis.metrics import compute_metrics
-from minibatch.analysis.summary import ROWS, best, shown
+from minibatch.analysis.summary import HEADLINES, ROWS, best_of_row
 from minibatch.engine.session import OnProgress
 from minibatch.engine.session import Progress as JobProgress
 from minibatch.recording.schema import Recording
@@ -54,17 +54,18 @@ def metrics_table(recordings: Sequence[Recording], everything: bool = False) -> 
     table.add_column("")
     group = ""
     for row in ROWS:
-        if not (everything or row.headline):
+        if not everything and row.key not in HEADLINES:
             continue
-        if everything and group and row.group != group:
+        if everything and row.group != group:
             table.add_section()
+            table.add_row(Text(row.group, style="bold"))
         group = row.group
-        marks = best(row, runs)
+        shown = [row.show(run[row.key]) for run in runs]
         cells = [
-            Text(f"{shown(row, run)} {'*' if mark else ' '}", style="bold" if mark else "")
-            for run, mark in zip(runs, marks, strict=True)
+            Text(f"{text} {'*' if best else ' '}", style="bold" if best else "")
+            for text, best in zip(shown, best_of_row(row, runs, shown), strict=True)
         ]
-        table.add_row(Text(row.label), *cells, Text(row.unit))
+        table.add_row(Text(row.words if everything else row.brief or row.words), *cells, Text(row.unit))
     table.caption = "* best of the row"
     table.caption_justify = "left"
     return table

@@ -126,7 +126,7 @@ class _CudaCapture:
 
     def __call__(self, step: Replay) -> Replay:
         # Kernels that are chosen or compiled at their first call must not be captured.
-        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             for _ in range(2):

@@ -57,6 +57,22 @@ class GPT2Config:
     def inner(self) -> int:
         return 4 * self.n_embd if self.n_inner is None else self.n_inner
 
+    def shape(self, itemsize: int) -> ModelShape:
+        """What the cost formulas need to know, with weights, KV and activations of `itemsize` bytes."""
+        return ModelShape(
+            n_layer=self.n_layer,
+            n_embd=self.n_embd,
+            n_head=self.n_head,
+            n_kv_head=self.n_head,
+            vocab_size=self.vocab_size,
+            n_inner=self.inner,
+            bytes_per_weight=itemsize,
+            bytes_per_kv=itemsize,
+            bytes_per_activation=itemsize,
+            tied=self.tied,
+            n_positions=self.n_positions,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Norm:
@@ -149,20 +165,7 @@ class GPT2:
     @property
     def shape(self) -> ModelShape:
         """What the cost formulas need to know."""
-        c = self.config
-        return ModelShape(
-            n_layer=c.n_layer,
-            n_embd=c.n_embd,
-            n_head=c.n_head,
-            n_kv_head=c.n_head,
-            vocab_size=c.vocab_size,
-            n_inner=c.inner,
-            bytes_per_weight=self.dtype.itemsize,
-            bytes_per_kv=self.dtype.itemsize,
-            bytes_per_activation=self.dtype.itemsize,
-            tied=c.tied,
-            n_positions=c.n_positions,
-        )
+        return self.config.shape(self.dtype.itemsize)
 
     def forward(
         self, token_ids: Tensor, positions: Tensor, attention: Attention, logit_rows: Tensor | None

@@ -12,12 +12,13 @@ import torch
 import minibatch
 from minibatch.engine.ceilings import Ceilings, load_or_measure
 from minibatch.engine.costs import ModelShape
+from minibatch.engine.devices import parse_dtype, to_device
 from minibatch.engine.executor import Executor
 from minibatch.engine.loop import Engine
 from minibatch.engine.roofline_executor import RooflineExecutor
 from minibatch.engine.text import Tokenizer
 from minibatch.engine.torch_executor import TorchExecutor
-from minibatch.engine.weights import ModelInfo, load_model
+from minibatch.engine.weights import load_model, load_tokenizer, read_config
 from minibatch.recording.schema import Clock, Header, Recording
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
@@ -87,28 +88,29 @@ class Session:
         self.policies: list[Policy] = [find_policy(name) for name in job.policies]
         if not self.policies:
             raise ValueError("no policy is chosen: choose at least one")
-        self.model, self.tokenizer, self.info = load_model(job.model, job.dtype, job.device)
-        self.shape: ModelShape = self.model.shape
+        self.model_config = read_config(job.model)
+        self.shape: ModelShape = self.model_config.shape(parse_dtype(job.dtype).itemsize)
+        self.tokenizer = load_tokenizer(job.model)
         self.requests = _requests(job, _need(self.tokenizer, job.model))
-        _check_fit(self.requests, job.config, self.info)
-        self.ceilings: Ceilings = load_or_measure(self.model.device, job.dtype)
+        _check_fit(self.requests, job.config, job.model, self.model_config.n_positions)
+        self.ceilings: Ceilings = load_or_measure(to_device(job.device), job.dtype)
+        self._model = None if job.clock == "modelled" else load_model(job.model, job.dtype, job.device)
 
     def engine(self, policy: Policy, requests: Sequence[Request] | None = None) -> Engine:
         """An engine about to serve the workload under `policy`."""
         requests = self.requests if requests is None else requests
-        modelled = self.job.clock == "modelled"
         return Engine(
             requests,
             policy,
             self._executor(),
             self.job.config,
             self.shape,
-            eos_token_id=None if modelled else self.info.eos_token_id,
+            eos_token_id=None if self._model is None else self.model_config.eos_token_id,
         )
 
     def record(self, engine: Engine) -> Recording:
         """What `engine` has done so far."""
-        tokenizer = None if self.job.clock == "modelled" else self.tokenizer
+        tokenizer = None if self._model is None else self.tokenizer
         return engine.recording(self._header(engine), tokenizer)
 
     def warm_up(self) -> None:
@@ -122,9 +124,9 @@ class Session:
 
     def _executor(self) -> Executor:
         config = self.job.config
-        if self.job.clock == "modelled":
+        if self._model is None:
             return RooflineExecutor(self.shape, self.ceilings, block_size=config.block_size)
-        return TorchExecutor(self.model, num_kv_blocks=config.num_kv_blocks, block_size=config.block_size)
+        return TorchExecutor(self._model, num_kv_blocks=config.num_kv_blocks, block_size=config.block_size)
 
     def _header(self, engine: Engine) -> Header:
         job = self.job
@@ -194,12 +196,11 @@ def _need(tokenizer: Tokenizer | None, model: str) -> Tokenizer:
     return tokenizer
 
 
-def _check_fit(requests: Sequence[Request], config: SchedulerConfig, info: ModelInfo) -> None:
+def _check_fit(requests: Sequence[Request], config: SchedulerConfig, model: str, context: int) -> None:
     """Knobs and prompts that cannot work, as a sentence; requests that merely don't fit are refused later."""
-    context = info.config.n_positions
     if config.max_model_len > context:
         raise ValueError(
-            f'max_model_len is {config.max_model_len} and model "{info.name}" reads at most {context} tokens: '
+            f'max_model_len is {config.max_model_len} and model "{model}" reads at most {context} tokens: '
             f"use {context} or less"
         )
     for request in requests:

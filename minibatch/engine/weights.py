@@ -36,45 +36,18 @@ class ModelError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class ModelInfo:
-    """What was loaded.
-
-    Attributes:
-        name: as it was asked for.
-        source: where the weights are from, in words.
-        num_parameters: tied weights counted once.
-        eos_token_id: the token that ends a text, where there is one.
-    """
-
-    name: str
-    source: str
-    dtype: str
-    device: str
-    num_parameters: int
-    config: GPT2Config
-
-    @property
-    def eos_token_id(self) -> int | None:
-        return self.config.eos_token_id
-
-
-@dataclass(frozen=True, slots=True)
 class Weights:
     """Everything that makes a `GPT2`, before it is laid out to run.
 
     Attributes:
         tensors: by checkpoint name; linear weights are (in, out).
-        source: where they are from, in words.
     """
 
     config: GPT2Config
     tensors: dict[str, Tensor]
-    source: str
 
 
-def load_model(
-    name: str = "bundled", dtype: str = "float32", device: torch.device | str = "cpu"
-) -> tuple[GPT2, Tokenizer | None, ModelInfo]:
+def load_model(name: str = "bundled", dtype: str = "float32", device: torch.device | str = "cpu") -> GPT2:
     """Load a model by name.
 
     Args:
@@ -84,24 +57,18 @@ def load_model(
         dtype: float32, float64, bfloat16 or float16.
         device: "cpu", "cuda", or "auto".
 
-    Returns:
-        The model, its tokenizer if it has one, and what was loaded.
-
     Raises:
         ModelError: there is no such model, or it can't be read, or it is not a GPT-2.
         ValueError: there is no such dtype or device.
     """
     weights = load_weights(name, dtype, device)
     try:
-        model = GPT2(weights.config, weights.tensors)
+        return GPT2(weights.config, weights.tensors)
     except (KeyError, ValueError) as error:
         raise ModelError(
             f'the weights of model "{name}" are not what its config.json says ({_first_line(error)}): '
             "get a complete copy of the model"
         ) from error
-    parameters = model.shape.num_parameters
-    info = ModelInfo(name, weights.source, dtype, str(model.device), parameters, weights.config)
-    return model, load_tokenizer(name), info
 
 
 def load_weights(name: str, dtype: str = "float32", device: torch.device | str = "cpu") -> Weights:
@@ -114,14 +81,9 @@ def load_weights(name: str, dtype: str = "float32", device: torch.device | str =
     config = read_config(name)
     try:
         if name.startswith(RANDOM_PREFIX):
-            source = f"random weights, seed {RANDOM_SEED}"
-            return Weights(config, random_weights(config, RANDOM_SEED, kind, where), source)
-        if name == BUNDLED:
-            tensors, source = _bundled_tensors(), "bundled with Minibatch"
-        else:
-            tensors = _checkpoint_tensors(name)
-            source = f"folder {name}" if Path(name).is_dir() else f"Hugging Face hub, {name}"
-        return Weights(config, {key: tensor.to(where, kind) for key, tensor in tensors.items()}, source)
+            return Weights(config, random_weights(config, RANDOM_SEED, kind, where))
+        tensors = _bundled_tensors() if name == BUNDLED else _checkpoint_tensors(name)
+        return Weights(config, {key: tensor.to(where, kind) for key, tensor in tensors.items()})
     except RuntimeError as error:  # torch's out-of-memory errors are RuntimeErrors
         raise ModelError(
             f'model "{name}" in {dtype} doesn\'t fit the memory of {where} ({_first_line(error)}): '

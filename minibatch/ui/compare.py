@@ -12,13 +12,14 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from minibatch.analysis.summary import HEADLINES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui import jobs
 from minibatch.ui.controls import Choice, RunForm, sidebar
 from minibatch.ui.jobs import JobQueue, Status, Ticket
 from minibatch.ui.lanes import lanes_chart
 from minibatch.ui.ledger_bars import NAMES, ledger_chart, ledger_columns, request_time_rows, slot_time_rows
-from minibatch.ui.metrics_table import KEY_METRICS, metrics_frame, metrics_html
+from minibatch.ui.metrics_table import metrics_frame, metrics_html
 from minibatch.ui.palette import Theme, theme
 from minibatch.ui.roofline import limits, roofline_chart
 from minibatch.ui.sources import Shown, from_run
@@ -149,7 +150,7 @@ def _metrics(shown: Shown) -> None:
     st.html("<h2>What each policy achieved</h2>")
     frame = _frame(shown.key, shown)
     caption = f"All numbers {provenances(shown.recordings)}. ● marks the best of a row."
-    st.html(metrics_html(frame.loc[list(KEY_METRICS)], shown.policies, caption, grouped=False))
+    st.html(metrics_html(frame.loc[list(HEADLINES)], shown.policies, caption, grouped=False))
     with st.expander("Every metric"):
         st.html(metrics_html(frame, shown.policies, caption, grouped=True))
 

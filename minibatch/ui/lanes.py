@@ -6,8 +6,8 @@ from typing import Any
 
 import altair as alt
 
+from minibatch.analysis.formats import duration, seconds
 from minibatch.recording.schema import Phase, Recording
-from minibatch.ui.formats import duration, seconds
 from minibatch.ui.frame import framed, table
 from minibatch.ui.palette import Theme, request_colour, request_ink
 from minibatch.ui.segments import Segment, labelled, slot_segments
@@ -43,9 +43,7 @@ def lanes_chart(recording: Recording, end_ns: int, theme: Theme, with_axis: bool
     names = (
         table(_names(recording, segments))
         # Only Vega knows how wide the chart is, so it decides which labels fit.
-        .transform_filter(
-            f"datum.length * width / {seconds_shown!r} > {theme.scale!r} * (7 * length(datum.label) + 6)"
-        )
+        .transform_filter(f"datum.length * width / {seconds_shown!r} > {theme.scale!r} * (7 * length(datum.label) + 6)")
         .mark_text(align="right", dx=-theme.px(4), fontSize=min(theme.px(12), row * 0.86), fontWeight=600)
         .encode(x=x, y=y, text="label:N", color=alt.Color("ink:N", scale=None), tooltip=_tooltip())
     )

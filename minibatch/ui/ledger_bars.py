@@ -7,10 +7,10 @@ from typing import Any
 
 import altair as alt
 
+from minibatch.analysis.formats import duration, percent
 from minibatch.analysis.ledger import REQUEST_COLUMNS, SLOT_COLUMNS, request_ledger, slot_ledger
 from minibatch.analysis.timeline import Timeline
 from minibatch.recording.schema import Recording
-from minibatch.ui.formats import duration, percent
 from minibatch.ui.frame import framed, table
 from minibatch.ui.palette import Theme
 from minibatch.workload.request import NANOSECONDS
@@ -43,9 +43,7 @@ def request_time_rows(recordings: Sequence[Recording], request_id: int) -> list[
     rows = []
     for recording in recordings:
         ledger = request_ledger(Timeline(recording))
-        rows += _stack(
-            recording, {name: int(ledger[name][request_id]) for name in REQUEST_COLUMNS}, REQUEST_COLUMNS
-        )
+        rows += _stack(recording, {name: int(ledger[name][request_id]) for name in REQUEST_COLUMNS}, REQUEST_COLUMNS)
     return rows
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from minibatch.analysis.formats import three_figures
 from minibatch.analysis.timeline import Timeline
 from minibatch.recording.schema import Phase, Recording
-from minibatch.ui.formats import three_figures
 from minibatch.ui.frame import framed, table
 from minibatch.ui.palette import Theme
 
@@ -73,9 +73,7 @@ def roofline_chart(recording: Recording, shared: Limits, theme: Theme) -> alt.La
     y = alt.Y(
         "gflops:Q",
         scale=alt.Scale(type="log", domain=list(shared.gflops), nice=False),
-        axis=alt.Axis(
-            title=f"GFLOP/s ({recording.header.clock})", values=_decades(shared.gflops), format="~g"
-        ),
+        axis=alt.Axis(title=f"GFLOP/s ({recording.header.clock})", values=_decades(shared.gflops), format="~g"),
     )
     points = (
         table(roofline_points(recording))
@@ -117,18 +115,14 @@ def _ceilings(recording: Recording, shared: Limits, x: alt.X, y: alt.Y, theme: T
     }
     return [
         line.mark_line(color=theme.ink, strokeWidth=theme.px(1.6), tooltip=None).encode(x=x, y=y),
-        table([foot])
-        .mark_rule(color=theme.muted, strokeDash=[2, 3], tooltip=None)
-        .encode(x=x, y=y, y2="top:Q"),
+        table([foot]).mark_rule(color=theme.muted, strokeDash=[2, 3], tooltip=None).encode(x=x, y=y, y2="top:Q"),
         _label(label, x, y, theme.ink, theme, dx=0, dy=-9),
         _label(slant, x, y, theme.ink, theme, dx=-8, dy=-4),
         _label(foot, x, y, theme.muted, theme, dx=-5, dy=-8),
     ]
 
 
-def _label(
-    row: dict[str, Any], x: alt.X, y: alt.Y, colour: str, theme: Theme, dx: float, dy: float
-) -> alt.Chart:
+def _label(row: dict[str, Any], x: alt.X, y: alt.Y, colour: str, theme: Theme, dx: float, dy: float) -> alt.Chart:
     """The text of a row, ending at its place but for `dx` and `dy` pixels."""
     text = table([row]).mark_text(
         align="right",

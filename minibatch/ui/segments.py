@@ -55,9 +55,7 @@ def slot_segments(recording: Recording) -> list[Segment]:
             )
         else:
             start, end = starts[iteration], ends[iteration]
-            segments.append(
-                Segment(slot, request, Phase(phase), iteration, iteration, start, end, tokens, padding)
-            )
+            segments.append(Segment(slot, request, Phase(phase), iteration, iteration, start, end, tokens, padding))
     why = _Reasons(recording)
     return [replace(segment, reason=why.of(segment)) for segment in segments]
 
@@ -71,9 +69,7 @@ def labelled(segments: list[Segment]) -> list[Segment]:
         previous = segment
         if segment.phase is not Phase.DECODE:
             continue
-        if not (
-            stays and longest and (longest[-1].slot, longest[-1].request) == (segment.slot, segment.request)
-        ):
+        if not (stays and longest and (longest[-1].slot, longest[-1].request) == (segment.slot, segment.request)):
             longest.append(segment)
         elif segment.end_ns - segment.start_ns > longest[-1].end_ns - longest[-1].start_ns:
             longest[-1] = segment

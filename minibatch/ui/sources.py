@@ -88,9 +88,7 @@ def _in_order(recordings: Sequence[Recording]) -> tuple[Recording, ...]:
     """
     names = [recording.header.policy for recording in recordings]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise RecordingError(
-            f"it holds several runs of the policy {twice[0]!r}: this page compares one of each"
-        )
+        raise RecordingError(f"it holds several runs of the policy {twice[0]!r}: this page compares one of each")
     order = list(POLICIES)
 
     def rank(recording: Recording) -> int:

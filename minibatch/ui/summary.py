@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from minibatch.analysis.formats import percent, plural, three_figures
 from minibatch.analysis.metrics import compute_metrics
 from minibatch.analysis.timeline import Timeline
 from minibatch.recording.schema import Header, Recording
 from minibatch.scheduling import POLICIES
-from minibatch.ui.formats import percent, plural, three_figures
 from minibatch.ui.palette import Theme
 from minibatch.workload.scenarios import SCENARIOS
 
@@ -77,12 +77,8 @@ def lane_html(recording: Recording) -> str:
         ("stalled", f"{three_figures(metrics['stalled_s'])} s"),
         ("longest queue", f"{longest:,}"),
     )
-    large = "".join(
-        f"<span><b>{escape(value)}</b> <small>{escape(unit)}</small></span>" for value, unit in numbers
-    )
-    rest = "".join(
-        f"<span><small>{escape(name)}</small> <b>{escape(value)}</b></span>" for name, value in small
-    )
+    large = "".join(f"<span><b>{escape(value)}</b> <small>{escape(unit)}</small></span>" for value, unit in numbers)
+    rest = "".join(f"<span><small>{escape(name)}</small> <b>{escape(value)}</b></span>" for name, value in small)
     summary = policy.summary if policy else ""
     return (
         f"<div class='mb-lane'><h3>{escape(header.policy)}<em>{escape(header.clock)}</em></h3>"
@@ -99,9 +95,7 @@ def phases_html(theme: Theme) -> str:
         ("padding", "padding: finished, still holding its slot"),
         ("idle", "idle slot"),
     )
-    keys = "".join(
-        f"<span><i class='mb-key mb-key-{kind}'></i>{escape(words)}</span>" for kind, words in names
-    )
+    keys = "".join(f"<span><i class='mb-key mb-key-{kind}'></i>{escape(words)}</span>" for kind, words in names)
     legend = f"<span>row: a slot</span><span>colour: a request</span>{keys}"
     return f"<div class='mb-legend' style='--mb-idle:{theme.lane}'>{legend}</div>"
 
@@ -109,8 +103,7 @@ def phases_html(theme: Theme) -> str:
 def ledger_legend_html(columns: Sequence[tuple[str, str]]) -> str:
     """(name, colour) of each part of a ledger's bars."""
     keys = "".join(
-        f"<span><i class='mb-key' style='background:{colour}'></i>{escape(name)}</span>"
-        for name, colour in columns
+        f"<span><i class='mb-key' style='background:{colour}'></i>{escape(name)}</span>" for name, colour in columns
     )
     return f"<div class='mb-legend'>{keys}</div>"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from minibatch.analysis.formats import plural
 from minibatch.recording.schema import Recording, RequestRecord
-from minibatch.ui.formats import plural
 
 
 def same_requests(recordings: Sequence[Recording]) -> bool:
@@ -29,9 +29,7 @@ def grouped_texts(recordings: Sequence[Recording], request_id: int) -> list[tupl
 def request_label(recording: Recording, request_id: int) -> str:
     """r7 and its lengths: what a list to choose from shows."""
     request = recording.requests[request_id]
-    return (
-        f"r{request_id}: {plural(request.num_prompt_tokens, 'prompt token')}, {request.max_tokens:,} to write"
-    )
+    return f"r{request_id}: {plural(request.num_prompt_tokens, 'prompt token')}, {request.max_tokens:,} to write"
 
 
 def texts_html(recordings: Sequence[Recording], request_id: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
 from minibatch.engine.decode_graphs import DecodeGraphs
 from minibatch.engine.gpt2 import GPT2
@@ -41,14 +40,3 @@ def test_graphs_take_decodes_alone(model: GPT2) -> None:
     assert not DecodeGraphs.can_run([prefill, decode])
     assert DecodeGraphs.can_run([decode])
     assert not DecodeGraphs.can_run([])
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
-def test_paged_kernel_agrees_where_it_is_used() -> None:
-    from minibatch.engine.attention import paged_kernel_works
-    from minibatch.engine.weights import load_model
-
-    model, _, _ = load_model("random:gpt2", "bfloat16", "cuda")
-    executor = TorchExecutor(model, num_kv_blocks=64, block_size=256)
-    with torch.inference_mode():
-        assert paged_kernel_works(executor.cache) in (True, False)

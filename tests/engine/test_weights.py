@@ -37,9 +37,9 @@ def sentence(name: object, *words: str) -> None:
 
 
 def test_a_local_checkpoint(reference: GPT2LMHeadModel, checkpoint: Path, device: torch.device) -> None:
-    model, tokenizer, info = load_model(str(checkpoint), "float64", device)
-    assert tokenizer is None
-    assert info.num_parameters == sum(p.numel() for p in reference.parameters())
+    model = load_model(str(checkpoint), "float64", device)
+    assert load_tokenizer(str(checkpoint)) is None
+    assert model.shape.num_parameters == sum(p.numel() for p in reference.parameters())
     drive = Driver(TorchExecutor(model, num_kv_blocks=16, block_size=16))
     prompt = prompts([11])[0]
     assert drive.finish(drive.request(prompt), 10) == greedy(reference, prompt, 10)
@@ -51,11 +51,11 @@ def test_a_bundled_checkpoint(reference: GPT2LMHeadModel, checkpoint: Path, monk
 
     Tokenizer(models.BPE(vocab={"a": 0, "b": 1}, merges=[])).save(str(checkpoint / "tokenizer.json"))
     monkeypatch.setattr(weights, "BUNDLED_FOLDER", checkpoint)
-    model, tokenizer, info = load_model("bundled", "float64")
+    model, tokenizer = load_model("bundled", "float64"), load_tokenizer("bundled")
     assert tokenizer is not None
     assert tokenizer.encode("ab") == [0, 1]
     assert len(tokenizer) == 2
-    assert info.config == CONFIG
+    assert model.config == CONFIG
     drive = Driver(TorchExecutor(model, num_kv_blocks=16, block_size=16))
     prompt = prompts([11])[0]
     assert drive.finish(drive.request(prompt), 4) == greedy(reference, prompt, 4)
@@ -73,9 +73,8 @@ def test_a_bundled_checkpoint(reference: GPT2LMHeadModel, checkpoint: Path, monk
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
 def test_random_weights(monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
     monkeypatch.setitem(weights.RANDOM_CONFIGS, "gpt2", CONFIG)
-    model, _, info = load_model("random:gpt2", dtype)
-    again, _, _ = load_model("random:gpt2", dtype)
-    assert str(model.dtype) == f"torch.{dtype}" == f"torch.{info.dtype}"
+    model, again = (load_model("random:gpt2", dtype) for _ in range(2))
+    assert str(model.dtype) == f"torch.{dtype}"
     assert torch.equal(model.wte, again.wte)
     assert model.wte.float().std().item() == pytest.approx(0.02, rel=0.05)
 

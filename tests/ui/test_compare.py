@@ -64,9 +64,7 @@ def test_a_typed_prompt_is_shown_as_text(bundled: Path) -> None:
     assert "<img" not in html(app)
 
 
-def test_says_how_to_make_recordings_where_there_are_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_says_how_to_make_recordings_where_there_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     assert "python -m minibatch record" in open_app().warning[0].value
 
@@ -104,9 +102,7 @@ def test_runs_show_progress_and_then_their_results(monkeypatch: pytest.MonkeyPat
 
     def run(job: dict[str, Any], *, on_progress: Callable, should_stop: Callable) -> list[Recording]:
         seen.append(job)
-        on_progress(
-            SimpleNamespace(policy="static", policy_index=0, num_policies=2, num_finished=12, num_requests=32)
-        )
+        on_progress(SimpleNamespace(policy="static", policy_index=0, num_policies=2, num_finished=12, num_requests=32))
         gate.wait(10)
         return [continuous(), static()]
 
@@ -169,9 +165,7 @@ def test_opening_the_app_imports_no_torch(bundled: Path) -> None:
         "assert not app.exception and len(app.get('vega_lite_chart')) == 6\n"
         "assert 'torch' not in sys.modules\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120
-    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
 
 

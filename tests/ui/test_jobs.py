@@ -19,9 +19,7 @@ def wait(ticket: Ticket) -> None:
 
 
 def until_stopped(*, on_progress: Callable, should_stop: Callable[[], bool]) -> list[Recording]:
-    on_progress(
-        SimpleNamespace(policy="static", policy_index=1, num_policies=2, num_finished=1, num_requests=4)
-    )
+    on_progress(SimpleNamespace(policy="static", policy_index=1, num_policies=2, num_finished=1, num_requests=4))
     while not should_stop():
         time.sleep(0.005)
     return [static()]
