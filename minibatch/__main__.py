@@ -6,10 +6,6 @@ import argparse
 import os
 import sys
 
-# Threads that spin while they wait slow everything else on a busy machine down; torch reads this
-# when it is first imported.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
 from minibatch.commands import bench, calibrate, compare, record, run, show, validate, verify
 from minibatch.commands.terminal import fail
 

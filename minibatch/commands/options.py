@@ -33,7 +33,7 @@ def add_workload(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--scenario", metavar="NAME", help=f"one of {', '.join(SCENARIOS)} (default: chat)")
     group.add_argument("--requests", type=Path, metavar="FILE", help="JSON lines: prompt or prompt_tokens, "
                        "max_tokens, arrival_s")  # fmt: skip
-    group.add_argument("--prompt", action="append", metavar="TEXT", help="a prompt of your own; may be repeated")
+    group.add_argument("--prompt", nargs="+", action="extend", metavar="TEXT", help="prompts of your own")
     group.add_argument("--max-tokens", type=int, default=64, help="most tokens that a --prompt writes")
     group.add_argument("--seed", type=int, default=0)
     group.add_argument("--temperature", type=float, default=0.0, help="0 is greedy")

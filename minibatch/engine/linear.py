@@ -30,6 +30,8 @@ class Linear:
     def __init__(self, weight: Tensor, bias: Tensor | None, *, keep_plain: bool = True) -> None:
         self.bias = bias
         self._packed = _pack(weight)
+        if self._packed is None and weight.numel() < _SMALLEST_PACKED:
+            weight = weight.contiguous()  # a tied output matrix comes transposed, twice as slow at few rows
         self.weight = weight if keep_plain or self._packed is None else None
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -52,7 +54,7 @@ class Linear:
 
 def _pack(weight: Tensor) -> Tensor | None:
     """The packed copy of an (in, out) weight, or None where this device or dtype has none."""
-    if weight.device.type != "cpu" or weight.dtype != torch.float32 or weight.numel() <= _SMALLEST_PACKED:
+    if weight.device.type != "cpu" or weight.dtype != torch.float32 or weight.numel() < _SMALLEST_PACKED:
         return None
     try:
         packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.t().contiguous(), _PACKED_ROWS[-1])

@@ -122,7 +122,7 @@ def _run_form(policies: tuple[str, ...]) -> RunForm:
     clock = st.radio("Durations", ("measured", "modelled"), horizontal=True, key="clock")
     left, right = st.columns(2)
     seed = left.number_input("seed", value=0, min_value=0, step=1, key="seed")
-    temperature = right.number_input("temperature", value=0.0, min_value=0.0, step=0.1, key="temperature")
+    temperature = right.number_input("temperature", value=0.7, min_value=0.0, step=0.1, key="temperature")
     with st.expander("Knobs"):
         knobs = knob_widgets(scenario, {} if typed else SCENARIOS[scenario].knobs)
     pressed = st.button("Run", type="primary", width="stretch", key="run")

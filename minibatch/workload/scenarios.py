@@ -66,10 +66,10 @@ def _chat(rng: np.random.Generator) -> list[Lengths]:
 
 
 def _long_document(rng: np.random.Generator) -> list[Lengths]:
-    chats = [Lengths(int(rng.integers(8, 33)), int(rng.integers(64, 161)), t) for t in _poisson(rng, 16, 40)]
-    middle = chats[len(chats) // 2].arrival_s
-    documents = [Lengths(900, 24, middle), Lengths(800, 24, middle + 0.25)]
-    return sorted([*chats, *documents], key=lambda request: request.arrival_s)
+    """Fifteen chats are being written when the document comes; six more follow it."""
+    early = [Lengths(int(rng.integers(8, 33)), int(rng.integers(48, 81)), float(t)) for t in rng.uniform(0, 0.02, 15)]
+    late = [Lengths(int(rng.integers(8, 33)), int(rng.integers(24, 49)), 0.1 + t) for t in _poisson(rng, 6, 20)]
+    return sorted([*early, Lengths(900, 24, 0.04), *late], key=lambda request: request.arrival_s)
 
 
 def _identical(rng: np.random.Generator) -> list[Lengths]:
@@ -103,6 +103,7 @@ SCENARIOS: dict[str, Scenario] = {
             "A long document among chats",
             "When the document arrives, continuous batching stalls everyone who is writing; chunks do not.",
             _long_document,
+            {"max_num_seqs": 16},
         ),
         Scenario(
             "identical",

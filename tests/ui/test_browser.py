@@ -106,3 +106,22 @@ def test_draws_all_lanes_alone_and_within_the_window(
     assert outside == []
     assert errors == []
     context.close()
+
+
+def test_typed_prompts_run_on_the_real_engine(browser: sync_api.Browser, address: str) -> None:
+    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    page = context.new_page()
+    page.goto(address)
+    page.get_by_text("Run on this machine").click()
+    page.get_by_role("combobox", name="Workload").click()
+    page.get_by_role("option", name="Your own prompts").click()
+    page.get_by_label("Prompts, one a line").fill("<b>Once</b> upon a time\nThe fox said")
+    page.get_by_label("max_tokens", exact=True).fill("8")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_selector(".mb-metrics", timeout=180_000)
+
+    lanes = page.locator("[data-testid=stHorizontalBlock]:has(.mb-lane)")
+    sync_api.expect(lanes).to_have_count(4)
+    assert "measured" in page.locator(".mb-badge").first.text_content()
+    sync_api.expect(page.locator(".mb-texts")).to_contain_text("<b>Once</b> upon a time")
+    context.close()
