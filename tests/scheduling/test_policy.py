@@ -77,8 +77,8 @@ def evicting_the_new(draft: Draft) -> None:
     if not draft.running:
         draft.prefill(draft.admit())
         return
-    if draft.can_admit():
-        draft.admit()
+    if draft.can_admit(4):
+        draft.admit(4)
     draft.decode(draft.running[0])
 
 
@@ -96,7 +96,7 @@ def evicting_the_new(draft: Draft) -> None:
 def test_a_policy_that_breaks_the_rules_is_told_which(misdeed, says):
     num_kv_blocks = 64 if misdeed is too_much else 8
     config = SchedulerConfig(max_model_len=16, block_size=2, num_kv_blocks=num_kv_blocks, watermark=0.0)
-    requests = requests_of([(12, 4), (4, 4), (4, 4)])
+    requests = requests_of([(12, 4), (6, 4), (4, 4)])
     engine = engine_of(requests, Broken(misdeed), config)
     with pytest.raises(PolicyError, match=says):
         engine.run()
