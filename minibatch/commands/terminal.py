@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
@@ -17,9 +18,11 @@ from rich.text import Text
 
 from minibatch.analysis.metrics import compute_metrics
 from minibatch.analysis.summary import HEADLINES, ROWS, best_of_row
-from minibatch.engine.session import OnProgress
-from minibatch.engine.session import Progress as JobProgress
 from minibatch.recording.schema import Recording
+
+if TYPE_CHECKING:  # the engine imports torch, which takes seconds
+    from minibatch.engine.session import OnProgress
+    from minibatch.engine.session import Progress as JobProgress
 
 
 def fail(error: Exception) -> int:

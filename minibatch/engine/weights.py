@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import torch
 from torch import Tensor
@@ -113,7 +116,7 @@ def read_config(name: str) -> GPT2Config:
             f'there is no model folder "{name}": give a folder that holds config.json and model.safetensors'
         )
     try:
-        loaded = _transformers(name).AutoConfig.from_pretrained(name, trust_remote_code=False)
+        loaded = _transformers(name).AutoConfig.from_pretrained(name, **_loading(name))
     except ModelError:
         raise
     except Exception as error:  # transformers and the hub client raise many kinds
@@ -143,7 +146,7 @@ def load_tokenizer(name: str) -> Tokenizer | None:
         except Exception as error:  # the tokenizers package raises plain Exception
             raise _bundled_damaged(error) from error
     try:
-        tokenizer: Any = _transformers(name).AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        tokenizer: Any = _transformers(name).AutoTokenizer.from_pretrained(name, **_loading(name))
     except ModelError:
         raise
     except Exception:  # a checkpoint without a tokenizer is still a model
@@ -187,13 +190,17 @@ def _bundled_tensors() -> dict[str, Tensor]:
 def _checkpoint_tensors(name: str) -> dict[str, Tensor]:
     """Weights on the hub or in a local folder, through transformers' own loader; safetensors alone."""
     try:
-        model = _transformers(name).GPT2LMHeadModel.from_pretrained(
-            name, use_safetensors=True, trust_remote_code=False, dtype="auto"
+        model, report = _transformers(name).GPT2LMHeadModel.from_pretrained(
+            name, use_safetensors=True, dtype="auto", output_loading_info=True, **_loading(name)
         )
     except ModelError:
         raise
     except Exception as error:
         raise _not_found(name, "model.safetensors", error) from error
+    if missing := sorted(report["missing_keys"]):
+        raise ModelError(
+            f'model "{name}" lacks {len(missing)} of its weights ({missing[0]}): get a complete copy of the model'
+        )
     tensors: dict[str, Tensor] = model.state_dict()
     return tensors
 
@@ -208,6 +215,23 @@ def _transformers(name: str) -> Any:
             "run `pip install transformers`, or use the bundled model"
         ) from error
     return transformers
+
+
+def _loading(name: str) -> dict[str, Any]:
+    """Options of transformers' loaders: never run a checkpoint's code, and no hub that can't be reached.
+
+    The hub's client tries an unreachable host for half a minute. Where the name of the host doesn't
+    resolve, only what was downloaded before is used.
+    """
+    from huggingface_hub import constants
+
+    options: dict[str, Any] = {"trust_remote_code": False}
+    if not Path(name).is_dir() and not getproxies():
+        try:
+            socket.getaddrinfo(urlsplit(constants.ENDPOINT).hostname, None)
+        except OSError:
+            options["local_files_only"] = True
+    return options
 
 
 def _config(config: Mapping[str, Any], name: str) -> GPT2Config:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
+import time
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import GPT2LMHeadModel
 
 from minibatch.engine import weights
@@ -103,6 +106,13 @@ def test_errors_are_one_sentence(
     torch.save(reference.state_dict(), pickled / "pytorch_model.bin")
     sentence(pickled, "model.safetensors")
 
+    incomplete = tmp_path / "incomplete"
+    shutil.copytree(checkpoint, incomplete)
+    tensors = load_file(incomplete / "model.safetensors")
+    del tensors["transformer.ln_f.weight"]
+    save_file(tensors, incomplete / "model.safetensors", metadata={"format": "pt"})
+    sentence(incomplete, "lacks 1 of its weights", "ln_f.weight")
+
     def changed(**changes: object) -> Path:
         config = json.loads((checkpoint / "config.json").read_text())
         (checkpoint / "config.json").write_text(json.dumps(config | changes))
@@ -112,6 +122,18 @@ def test_errors_are_one_sentence(
     sentence(changed(n_inner=None, activation_function="relu"), "relu")
     sentence(changed(activation_function="gelu_new", scale_attn_by_inverse_layer_idx=True), "scales its attention")
     sentence(changed(model_type="gpt_neo"), "gpt_neo", "GPT-2 alone")
+
+
+def test_a_hub_that_cannot_be_reached_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object) -> None:
+        raise socket.gaierror("Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    monkeypatch.setattr(weights, "getproxies", dict)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    began = time.monotonic()
+    sentence("no-such-owner/no-such-model", "network")
+    assert time.monotonic() - began < 15, "the hub's client retried for half a minute"
 
 
 def test_a_wrong_config_is_refused() -> None:
