@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import socket
-import time
 from pathlib import Path
 
 import pytest
@@ -131,9 +130,8 @@ def test_a_hub_that_cannot_be_reached_is_not_waited_for(monkeypatch: pytest.Monk
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     monkeypatch.setattr(weights, "getproxies", dict)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    began = time.monotonic()
+    assert weights._loading("no-such-owner/no-such-model")["local_files_only"] is True
     sentence("no-such-owner/no-such-model", "network")
-    assert time.monotonic() - began < 15, "the hub's client retried for half a minute"
 
 
 def test_a_wrong_config_is_refused() -> None:
