@@ -22,7 +22,7 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("bench", help=__doc__.split(": ")[1], description=__doc__)
     parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="MODEL")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    parser.add_argument("--dtype", default=None, help="default: float32 on the CPU, bfloat16 on CUDA")
+    parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16 or float16")
     parser.add_argument("--rounds", type=int, default=5, help="rounds that are counted (default: 5)")
     parser.add_argument("--num-requests", type=int, default=24)
     parser.add_argument("--max-num-seqs", type=int, default=8, help="slots (default: 8)")
@@ -30,13 +30,13 @@ def add_parser(subparsers: Any) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    from minibatch.engine.devices import describe, to_device
+    from minibatch.engine.devices import choose_dtype, describe, to_device
 
     for name in ("rounds", "num_requests", "max_num_seqs"):
         if getattr(options, name) < 1:
             raise ValueError(f"--{name.replace('_', '-')} is {getattr(options, name)}: use at least 1")
     device = to_device(options.device)
-    dtype = options.dtype or ("bfloat16" if device.type == "cuda" else "float32")
+    dtype = choose_dtype(options.dtype, device)
     console = Console()
     console.print(f"measured on {describe(device)}, {dtype}; median (lowest–highest) of {options.rounds} rounds")
     for name in options.models:

@@ -46,7 +46,7 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--model", default="bundled", help="bundled; random:gpt2, -medium, -large, -xl; or a GPT-2 "
                        "checkpoint by hub name or folder")  # fmt: skip
     group.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    group.add_argument("--dtype", default="float32", help="float32, float64, bfloat16 or float16")
+    group.add_argument("--dtype", default="auto", help="auto, float32, float64, bfloat16 or float16")
     group.add_argument("--clock", choices=get_args(Clock), default="measured")
 
 

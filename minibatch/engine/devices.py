@@ -42,13 +42,29 @@ def parse_dtype(name: str) -> torch.dtype:
     import torch
 
     if name not in DTYPES:
-        raise ValueError(f'there is no dtype "{name}" here: use one of {", ".join(DTYPES)}')
+        raise ValueError(f'there is no dtype "{name}" here: use auto or one of {", ".join(DTYPES)}')
     return {
         "float32": torch.float32,
         "float64": torch.float64,
         "bfloat16": torch.bfloat16,
         "float16": torch.float16,
     }[name]
+
+
+def choose_dtype(name: str, device: torch.device) -> str:
+    """`name`, or for "auto" what suits the device: float32 on a CPU, half precision on a GPU.
+
+    Raises:
+        ValueError: not "auto" and not one of `DTYPES`.
+    """
+    import torch
+
+    if name != "auto":
+        parse_dtype(name)
+        return name
+    if device.type != "cuda":
+        return "float32"
+    return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
 
 
 def describe(device: torch.device) -> str:

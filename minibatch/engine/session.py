@@ -12,7 +12,7 @@ import torch
 import minibatch
 from minibatch.engine.ceilings import Ceilings, load_or_measure
 from minibatch.engine.costs import ModelShape
-from minibatch.engine.devices import parse_dtype, to_device
+from minibatch.engine.devices import choose_dtype, parse_dtype, to_device
 from minibatch.engine.executor import Executor
 from minibatch.engine.loop import Engine
 from minibatch.engine.roofline_executor import RooflineExecutor
@@ -40,6 +40,7 @@ class Job:
         prompts: typed prompts, all arriving at once, each writing at most `max_tokens`.
         model: as `load_model` takes it.
         device: "auto", "cpu" or "cuda".
+        dtype: "auto", or as `load_model` takes it.
         clock: "measured" runs the model; "modelled" computes durations from this device's ceilings.
     """
 
@@ -52,7 +53,7 @@ class Job:
     model: str = "bundled"
     device: str = "auto"
     clock: Clock = "measured"
-    dtype: str = "float32"
+    dtype: str = "auto"
     seed: int = 0
     temperature: float = 0.0
     top_k: int = 0
@@ -89,12 +90,14 @@ class Session:
         if not self.policies:
             raise ValueError("no policy is chosen: choose at least one")
         self.model_config = read_config(job.model)
-        self.shape: ModelShape = self.model_config.shape(parse_dtype(job.dtype).itemsize)
+        device = to_device(job.device)
+        self.dtype = choose_dtype(job.dtype, device)
+        self.shape: ModelShape = self.model_config.shape(parse_dtype(self.dtype).itemsize)
         self.tokenizer = load_tokenizer(job.model)
         self.requests = _requests(job, _need(self.tokenizer, job.model))
         _check_fit(self.requests, job.config, job.model, self.model_config.n_positions)
-        self.ceilings: Ceilings = load_or_measure(to_device(job.device), job.dtype)
-        self._model = None if job.clock == "modelled" else load_model(job.model, job.dtype, job.device)
+        self.ceilings: Ceilings = load_or_measure(device, self.dtype)
+        self._model = None if job.clock == "modelled" else load_model(job.model, self.dtype, device)
 
     def engine(self, policy: Policy, requests: Sequence[Request] | None = None) -> Engine:
         """An engine about to serve the workload under `policy`."""
@@ -136,7 +139,7 @@ class Session:
             clock=engine.executor.clock,
             device=self.ceilings.device,
             model=job.model,
-            dtype=job.dtype,
+            dtype=self.dtype,
             scenario=job.scenario or ("typed prompts" if job.prompts else "requests file"),
             seed=job.seed,
             token_budget=engine.policy.token_budget(job.config),
