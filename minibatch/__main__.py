@@ -22,11 +22,11 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         status: int = options.execute(options)
         return status
-    except (ValueError, OSError, MemoryError) as error:
-        return fail(error)
-    except BrokenPipeError:
+    except BrokenPipeError:  # `| head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except (ValueError, OSError, MemoryError) as error:
+        return fail(error)
     except KeyboardInterrupt:
         print("\nminibatch: stopped", file=sys.stderr)
         return 130

@@ -52,7 +52,7 @@ ROWS: tuple[Row, ...] = (
     *_latency("E2E: arrival to last token", "e2el"),
     *_latency("Queue time: arrival to first scheduled", "queue_time"),
     _share("Slots", "busy: prefill or decode", "slot_utilization", "higher"),
-    _share("Slots", "padding: held by the finished", "slot_padding", "lower"),
+    _share("Slots", "padding: held or computed for nobody", "slot_padding", "lower"),
     _share("Slots", "stalled by others' prefill", "slot_stalled", "lower"),
     Row("Slots", "stalled by others' prefill, all slots", "s", "stalled_s", "lower"),
     _share("Slots", "idle while requests wait", "slot_idle_waiting", "lower"),

@@ -34,7 +34,7 @@ def execute(options: argparse.Namespace) -> int:
     from minibatch.commands.terminal import job_progress, metrics_table, stop_on_interrupt
     from minibatch.engine.session import Job, run_job
 
-    names = [name for given in options.policies for name in given.split(",") if name]
+    names = list(dict.fromkeys(name for given in options.policies for name in given.split(",") if name))
     for name in names:
         find_policy(name)
     if options.out is not None:

@@ -8,22 +8,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from minibatch.recording.schema import Clock
-from minibatch.scheduling.config import KVLayout, PreemptionMode, SchedulerConfig
+from minibatch.scheduling.config import KNOB_HELP, KVLayout, PreemptionMode, SchedulerConfig
 from minibatch.workload.scenarios import SCENARIOS, find_scenario
 
-KNOBS = {
-    "max_num_seqs": "slots: most requests that run at once",
-    "max_num_batched_tokens": "token budget of an iteration; whole-prompt policies take at least max_model_len",
-    "max_model_len": "most tokens of a request, prompt and output; default: 1024, or the model's context if shorter",
-    "block_size": "tokens of a KV block, 1 to 64",
-    "num_kv_blocks": "KV blocks of the pool",
-    "kv_layout": "blocks as a request grows, or max_model_len reserved in one piece",
-    "preemption_mode": "drop a victim's KV and prefill again, or copy it to host memory and back",
-    "watermark": "share of the pool that an admission must leave free",
-    "max_wait": "seconds that the dynamic policy's window stays open",
-    "compute_padding": "static and dynamic batches compute padded positions and finished slots",
-    "mix_prefill": "continuous batching runs new prompts together with the decodes, as Orca did",
-}
 _DEFAULTS = SchedulerConfig()
 _CHOICES = {"kv_layout": get_args(KVLayout), "preemption_mode": get_args(PreemptionMode)}
 
@@ -54,7 +41,8 @@ def add_knobs(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("knobs, as vLLM names them")
     for field in fields(SchedulerConfig):
         flag, default = "--" + field.name.replace("_", "-"), getattr(_DEFAULTS, field.name)
-        text = KNOBS[field.name] + ("" if field.name == "max_model_len" else f" (default: {default})")
+        shown = f"{default}, or the model's context if shorter" if field.name == "max_model_len" else default
+        text = f"{KNOB_HELP[field.name]} (default: {shown})"
         if isinstance(default, bool):
             group.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=text)
         elif field.name in _CHOICES:

@@ -89,9 +89,5 @@ class KVCache:
             )
         self.data[:, self._ids(swap.block_table[:n])] = stored.to(self.data.device)
 
-    def reset(self) -> None:
-        """Forget all swapped-out KV. Blocks keep their old contents, which no one reads."""
-        self._host.clear()
-
     def _ids(self, block_table: tuple[int, ...]) -> Tensor:
         return torch.tensor(block_table, dtype=torch.int64, device=self.data.device)

@@ -30,7 +30,8 @@ class Engine:
 
     Attributes:
         requests: progress of every request that has arrived, in order of id.
-        check: verify the scheduler's invariants at every iteration.
+        num_finished: requests that have finished, refused ones included.
+        check: verify the scheduler's invariants at every iteration; the clock doesn't run meanwhile.
     """
 
     def __init__(
@@ -53,16 +54,13 @@ class Engine:
         self.state = SchedulerState(config, policy.hold_slots, eos_token_id)
         self.recorder = Recorder()
         self.requests: list[RequestState] = []
+        self.num_finished = 0
         self._pending = deque(ordered)
         self._host_ns = 0
 
     @property
     def num_requests(self) -> int:
         return len(self.requests) + len(self._pending)
-
-    @property
-    def num_finished(self) -> int:
-        return sum(request.finish_reason is not None for request in self.requests)
 
     def step(self) -> Plan | None:
         """Run one iteration and return its plan; None when all requests have finished.
@@ -80,13 +78,15 @@ class Engine:
         for reason in plan.reasons:
             self.recorder.note(reason)
         if plan.seqs:
+            self._host_ns += perf_counter_ns() - entered
             if self.check:
                 check_plan(plan, self.state)
-            self._host_ns += perf_counter_ns() - entered
             result = self.executor.execute(plan)
             resumed = perf_counter_ns()
-            self._finish_iteration(plan, result)
+            finished = self._finish_iteration(plan, result)
             self._host_ns += perf_counter_ns() - resumed
+            if self.check:
+                check_state(self.state, [*self.state.running, *self.state.swapped, *finished])
         else:
             self._jump(plan)
         return plan
@@ -116,20 +116,23 @@ class Engine:
         while self._pending and self._pending[0].arrival_ns <= self.state.now_ns:
             request, reason = self.state.arrive(self._pending.popleft())
             self.requests.append(request)
+            self.num_finished += request.finish_reason is not None
             self.recorder.note(reason)
 
-    def _finish_iteration(self, plan: Plan, result: Result) -> None:
+    def _finish_iteration(self, plan: Plan, result: Result) -> list[RequestState]:
+        """Record and commit; returns the requests that finished."""
         duration_ns = result.duration_ns
         if self.executor.clock == "measured":
             duration_ns += self._host_ns
             self._host_ns = 0
         costs = count(plan.seqs, self.shape)
         self.recorder.append(plan, result, self.state.now_ns, duration_ns, costs)
-        for request, blocks in self.state.commit(plan, result.token_ids):
+        finished = self.state.commit(plan, result.token_ids)
+        for request, blocks in finished:
             self.recorder.finish(request, blocks)
+        self.num_finished += len(finished)
         self.state.now_ns += duration_ns
-        if self.check:
-            check_state(self.state, self.requests)
+        return [request for request, _ in finished]
 
     def _jump(self, plan: Plan) -> None:
         """Move the clock to the next time at which the policy may decide otherwise."""

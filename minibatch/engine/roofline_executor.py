@@ -67,6 +67,3 @@ class RooflineExecutor:
         tokens = {seq.request.request_id: PLACEHOLDER_TOKEN for seq in plan.seqs if seq.samples}
         # Rounded up: an iteration that does something takes time.
         return Result(tokens, math.ceil(seconds * 1e9) + overhead_ns)
-
-    def reset(self) -> None:
-        """Nothing to forget; here so that every executor has it."""

@@ -7,10 +7,12 @@ change them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from torch import Tensor
 
 from minibatch.scheduling.request_state import RequestState
@@ -26,7 +28,12 @@ def sample(logits: Tensor, requests: Sequence[RequestState]) -> list[int]:
 
     Args:
         logits: (R, vocab_size); row i belongs to `requests[i]`.
+
+    Raises:
+        ValueError: the logits are no numbers, because the weights are damaged or overflow the dtype.
     """
+    if not math.isfinite(float(logits.sum(dtype=torch.float32))):
+        raise ValueError("the model's logits are not numbers: its weights are damaged, or need --dtype float32")
     greedy: list[int] = logits.argmax(dim=-1).tolist()
     drawn = [i for i, state in enumerate(requests) if state.request.sampling.temperature > 0]
     if not drawn:

@@ -85,6 +85,8 @@ class Session:
     """
 
     def __init__(self, job: Job) -> None:
+        if job.seed < 0:
+            raise ValueError(f"seed is {job.seed}: use 0 or a positive whole number")
         self.job = job
         self.policies: list[Policy] = [find_policy(name) for name in job.policies]
         if not self.policies:
@@ -95,7 +97,7 @@ class Session:
         self.shape: ModelShape = self.model_config.shape(parse_dtype(self.dtype).itemsize)
         self.tokenizer = load_tokenizer(job.model)
         self.requests = _requests(job, _need(self.tokenizer, job.model))
-        _check_fit(self.requests, job.config, job.model, self.model_config.n_positions)
+        _check_fit(self.requests, job.config, job.model, self.model_config.n_positions, self.model_config.vocab_size)
         self.ceilings: Ceilings = load_or_measure(device, self.dtype)
         self._model = None if job.clock == "modelled" else load_model(job.model, self.dtype, device)
 
@@ -116,14 +118,18 @@ class Session:
         tokenizer = None if self._model is None else self.tokenizer
         return engine.recording(self._header(engine), tokenizer)
 
-    def warm_up(self) -> None:
+    def warm_up(self, should_stop: ShouldStop | None = None) -> None:
         """Run a little of everything once, so that no policy pays for first-time set-up."""
         if self.job.clock == "measured":
             length = max(1, min(64, self.job.config.max_model_len - 8))
             sampling = SamplingParams(max_tokens=6, ignore_eos=True)
-            requests = [Request(i, (1,) * length, sampling) for i in range(self.job.config.max_num_seqs)]
+            requests = [Request(i, (1,) * length, sampling) for i in range(self._batch_size)]
             for policy in self.policies:
-                self.engine(policy, requests).run()
+                self.engine(policy, requests).run(should_stop=should_stop)
+
+    @property
+    def _batch_size(self) -> int:
+        return min(self.job.config.max_num_seqs, len(self.requests))
 
     def _executor(self) -> Executor:
         config = self.job.config
@@ -163,7 +169,7 @@ def run_job(job: Job, on_progress: OnProgress | None = None, should_stop: Should
         ValueError: as `Session`.
     """
     session = Session(job)
-    session.warm_up()
+    session.warm_up(should_stop)
     recordings = []
     for index, policy in enumerate(session.policies):
         engine = session.engine(policy)
@@ -199,7 +205,7 @@ def _need(tokenizer: Tokenizer | None, model: str) -> Tokenizer:
     return tokenizer
 
 
-def _check_fit(requests: Sequence[Request], config: SchedulerConfig, model: str, context: int) -> None:
+def _check_fit(requests: Sequence[Request], config: SchedulerConfig, model: str, context: int, vocab_size: int) -> None:
     """Knobs and prompts that cannot work, as a sentence; requests that merely don't fit are refused later."""
     if config.max_model_len > context:
         raise ValueError(
@@ -207,12 +213,18 @@ def _check_fit(requests: Sequence[Request], config: SchedulerConfig, model: str,
             f"use {context} or less"
         )
     for request in requests:
+        if max(request.prompt_token_ids) >= vocab_size:
+            raise ValueError(
+                f'the tokenizer of model "{model}" knows more tokens than the model, {vocab_size}: '
+                "put the tokenizer.json beside the weights that it was made for"
+            )
         if request.num_prompt_tokens >= config.max_model_len:
             raise ValueError(
                 f"request {request.request_id} has a prompt of {request.num_prompt_tokens} tokens, and max_model_len "
                 f"leaves room for {config.max_model_len - 1} and one to write: shorten it or raise max_model_len"
             )
 
-    refusals = [SchedulerState(config).why_refused(request) for request in requests]
+    state = SchedulerState(config)
+    refusals = [state.why_refused(request) for request in requests]
     if all(refusals) and (first := refusals[0]):
         raise ValueError(f"no request can be served with these knobs: {first.sentence}")

@@ -75,10 +75,6 @@ class TorchExecutor:
             torch.cuda.synchronize(self.model.device)
         return Result(token_ids, time.perf_counter_ns() - began)
 
-    def reset(self) -> None:
-        """Forget what a run that was cancelled left behind; call it before the next run."""
-        self.cache.reset()
-
     def _forward(self, plan: Plan) -> dict[int, int]:
         if self._graphs is not None and self._graphs.can_run(plan.seqs):
             logits, sampled = self._graphs.run(plan.seqs)

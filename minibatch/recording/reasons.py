@@ -44,7 +44,7 @@ TEMPLATES: dict[Code, str] = {
     Code.QUEUED: "{request} joins the queue: {prompt:prompt token}, at most {max_tokens} to write",
     Code.ADMITTED: "{request} enters slot {slot}: takes {needs} of {free:free block}",
     Code.RESUMED: "{request} comes back from host memory into slot {slot}: takes {needs} of {free:free block}",
-    Code.CHUNK: "{request} prefills {tokens:token} of its prompt, {stop} of {end} done: "
+    Code.CHUNK: "{request} prefills {tokens:token}, {stop} of {end} done: "
     "{left} of the {budget}-token budget were left",
     Code.WAITS_SLOT: "{request} waits: all {slots:slot} are taken",
     Code.WAITS_BLOCKS: "{request} waits: needs {needs:block}, {free} free, {kept} of them kept back by the watermark",
@@ -76,6 +76,14 @@ NUMBERS: dict[Code, tuple[str, ...]] = {
 """The names of each code's numbers, in the order in which a recording stores them."""
 
 
+_EVICTS_ITSELF = {
+    Code.PREEMPTED_RECOMPUTE: "{request} loses its {held:block}, to be prefilled again: it needs {needs:block} more, "
+    "{free} free, and it was admitted last",
+    Code.PREEMPTED_SWAP: "{request} has its {held:block} copied to host memory: it needs {needs:block} more, "
+    "{free} free, and it was admitted last",
+}
+
+
 class _Count(int):
     """A number that brings its noun: format(_Count(2), "block") is "2 blocks"."""
 
@@ -99,4 +107,7 @@ class Reason:
     def sentence(self) -> str:
         request = "" if self.request_id is None else f"r{self.request_id}"
         numbers = {name: _Count(value) for name, value in self.numbers.items()}
-        return TEMPLATES[self.code].format(request=request, **numbers)
+        template = TEMPLATES[self.code]
+        if self.numbers.get("for_request") == self.request_id:
+            template = _EVICTS_ITSELF.get(self.code, template)
+        return template.format(request=request, **numbers)

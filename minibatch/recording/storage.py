@@ -18,20 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from minibatch.recording.reasons import NUMBERS, REFUSALS
 from minibatch.recording.schema import (
     BLOCK_COLUMNS,
-    CODES,
     ENTRY_COLUMNS,
     ITERATION_COLUMNS,
     REASON_COLUMNS,
     VERSION,
     Header,
-    Phase,
     Recording,
     RequestRecord,
     Table,
 )
+from minibatch.recording.validation import LIMIT, check
 
 MAGIC = b"MINIBATCH-RECORDING "
 MAX_BYTES = 1 << 30
@@ -62,9 +60,12 @@ def loads(data: bytes, name: str = "the recording") -> list[Recording]:
     runs = _parse(_unpack(body, name), name)
     try:
         return [_from_json(run) for run in runs]
-    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
-        what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
-        raise RecordingError(f"{name} is damaged: {what}") from error
+    except KeyError as error:
+        raise RecordingError(f"{name} is damaged: {error.args[0]!r} is missing") from error
+    except (TypeError, AttributeError) as error:  # a list where an object should be, and so on
+        raise RecordingError(f"{name} is damaged: its parts are not of the kinds that SCHEMA.md says") from error
+    except (ValueError, OverflowError) as error:
+        raise RecordingError(f"{name} is damaged: {error}") from error
 
 
 def save(path: Path, runs: Sequence[Recording]) -> None:
@@ -79,15 +80,14 @@ def load(path: Path) -> list[Recording]:
 
 def check_writable(path: Path) -> None:
     """Whether `save` could write there now; OSError if not, before hours of work are lost."""
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "is a folder, and a file is wanted", str(path))
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".part"):
+    with tempfile.NamedTemporaryFile(dir=_target(path).parent, prefix=f".{path.name}.", suffix=".part"):
         pass
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Put `data` at `path` whole or not at all, whatever happens on the way."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    """Put `data` at `path` whole or not at all, whatever happens on the way. A link is followed."""
+    target = _target(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -96,10 +96,22 @@ def write_atomically(path: Path, data: bytes) -> None:
         umask = os.umask(0)
         os.umask(umask)
         Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(path)
+        Path(temporary).replace(target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _target(path: Path) -> Path:
+    """The regular file that is or will be at `path`; OSError if something else is there."""
+    target = path.resolve()
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a folder, and a file is wanted", str(path))
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "is a device or a pipe, and a file is wanted", str(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "No such folder", str(path.parent))
+    return target
 
 
 def _unpack(body: bytes, name: str) -> bytes:
@@ -138,33 +150,29 @@ def _to_json(run: Recording) -> dict[str, Any]:
 
 
 def _from_json(data: dict[str, Any]) -> Recording:
-    requests = [_only_known(RequestRecord, request) for request in data["requests"]]
+    requests = [{**_fields(RequestRecord, request)} for request in data["requests"]]
+    for request in requests:
+        request |= {name: tuple(request[name]) for name in ("prompt_token_ids", "pieces")}
     run = Recording(
-        header=Header(**_only_known(Header, data["header"])),
-        requests=tuple(
-            RequestRecord(
-                **{
-                    **request,
-                    "prompt_token_ids": tuple(request["prompt_token_ids"]),
-                    "pieces": tuple(request["pieces"]),
-                }
-            )
-            for request in requests
-        ),
+        header=Header(**_fields(Header, data["header"])),
+        requests=tuple(RequestRecord(**request) for request in requests),
         iterations=_table(data, "iterations", ITERATION_COLUMNS),
         entries=_table(data, "entries", ENTRY_COLUMNS),
         blocks=_table(data, "blocks", BLOCK_COLUMNS),
         reasons=_table(data, "reasons", REASON_COLUMNS),
         reason_numbers=tuple(tuple(numbers) for numbers in data["reason_numbers"]),
     )
-    _check(run)
+    check(run)
     return run
 
 
-def _only_known(kind: type, values: dict[str, Any]) -> dict[str, Any]:
+def _fields(kind: type, values: dict[str, Any]) -> dict[str, Any]:
+    """`values` as they are, if they are just the fields of `kind`."""
     known = {field.name for field in fields(kind)}
     if extra := set(values) - known:
         raise ValueError(f"it has an unknown field {sorted(extra)[0]!r}")
+    if missing := known - set(values):
+        raise ValueError(f"its field {sorted(missing)[0]!r} is missing")
     return values
 
 
@@ -172,63 +180,9 @@ def _table(data: dict[str, Any], name: str, columns: tuple[str, ...]) -> Table:
     table = {}
     for column in columns:
         values = data[name][column]
-        if not isinstance(values, list) or not all(type(value) is int for value in values):
-            raise ValueError(f"{name}.{column} is not a list of whole numbers")
+        if not isinstance(values, list) or not all(type(value) is int and abs(value) < LIMIT for value in values):
+            raise ValueError(f"{name}.{column} is not a list of whole numbers below 2**53")
         table[column] = np.array(values, dtype=np.int64)
     if len({len(values) for values in table.values()}) > 1:
         raise ValueError(f"the columns of {name} differ in length")
     return table
-
-
-def _check(run: Recording) -> None:
-    """Whether every number points at something that is there; ValueError names the first that doesn't."""
-    config, n = run.header.config, run.num_iterations
-    if run.header.clock not in ("measured", "modelled"):
-        raise ValueError(f"its clock is {run.header.clock!r}, neither measured nor modelled")
-    limits = [
-        ("entries", "iteration", 0, n - 1),
-        ("entries", "slot", 0, int(config["max_num_seqs"]) - 1),
-        ("entries", "request", 0, len(run.requests) - 1),
-        ("entries", "phase", 0, max(Phase)),
-        ("entries", "tokens", 0, None),
-        ("entries", "padding", 0, None),
-        ("blocks", "iteration", 0, n),
-        ("blocks", "block", 0, int(config["num_kv_blocks"]) - 1),
-        ("blocks", "request", -1, len(run.requests) - 1),
-        ("reasons", "iteration", 0, n),
-        ("reasons", "code", 0, len(CODES) - 1),
-        ("reasons", "request", -1, len(run.requests) - 1),
-        *(("iterations", column, 0, None) for column in ITERATION_COLUMNS),
-    ]
-    for table, column, low, high in limits:
-        values = getattr(run, table)[column]
-        if len(values) and (values.min() < low or (high is not None and values.max() > high)):
-            worst = int(values.min() if values.min() < low else values.max())
-            raise ValueError(f"{table}.{column} holds {worst}, outside {low} to {'any' if high is None else high}")
-    if n and (np.diff(run.iterations["start_ns"]) < run.iterations["duration_ns"][:-1]).any():
-        raise ValueError("an iteration starts before the one before it has ended")
-    for table in ("entries", "blocks", "reasons"):
-        if (np.diff(getattr(run, table)["iteration"]) < 0).any():
-            raise ValueError(f"the rows of {table} are out of order")
-    if len(run.reason_numbers) != len(run.reasons["code"]):
-        raise ValueError("reason_numbers and reasons differ in length")
-    for code, numbers in zip(run.reasons["code"].tolist(), run.reason_numbers, strict=True):
-        if len(numbers) != len(NUMBERS[CODES[code]]) or not all(type(number) is int for number in numbers):
-            raise ValueError(f"a reason {CODES[code].value!r} has the numbers {numbers}")
-    _check_tokens(run)
-
-
-def _check_tokens(run: Recording) -> None:
-    """Texts have a piece a token, and refused requests ran never."""
-    written = np.bincount(run.entries["request"][run.entries["token_id"] >= 0], minlength=len(run.requests))
-    rows = zip(run.reasons["code"].tolist(), run.reasons["request"].tolist(), strict=True)
-    refused = {request_id for code, request_id in rows if CODES[code] in REFUSALS}
-    for request_id, request in enumerate(run.requests):
-        if not all(isinstance(piece, str) for piece in request.pieces):
-            raise ValueError(f"the text of request {request_id} is not text")
-        if request.pieces and len(request.pieces) != written[request_id]:
-            raise ValueError(
-                f"request {request_id} wrote {written[request_id]} tokens and has {len(request.pieces)} pieces of text"
-            )
-        if written[request_id] > request.max_tokens or (request_id in refused and written[request_id]):
-            raise ValueError(f"request {request_id} wrote {written[request_id]} tokens, more than it may")

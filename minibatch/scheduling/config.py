@@ -5,8 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from minibatch.workload.request import LONGEST_S
+
 KVLayout = Literal["paged", "contiguous"]
 PreemptionMode = Literal["recompute", "swap"]
+
+
+_LARGEST = {
+    "max_num_seqs": 65_536,
+    "max_num_batched_tokens": 1 << 30,
+    "max_model_len": 1 << 30,
+    "block_size": 64,
+    "num_kv_blocks": 4_000_000,
+}
+
+KNOB_HELP = {
+    "max_num_seqs": "slots: most requests that run at once",
+    "max_num_batched_tokens": "token budget of an iteration; whole-prompt policies take at least max_model_len",
+    "max_model_len": "most tokens of a request, prompt and output",
+    "block_size": "tokens of a KV block, 1 to 64",
+    "num_kv_blocks": "KV blocks of the pool",
+    "kv_layout": "blocks as a request grows, or max_model_len reserved in one piece",
+    "preemption_mode": "drop a victim's KV and prefill again, or copy it to host memory and back",
+    "watermark": "share of the pool that an admission must leave free",
+    "max_wait": "seconds that the dynamic policy's window stays open",
+    "compute_padding": "static and dynamic batches compute padded positions and finished slots",
+    "mix_prefill": "continuous batching runs new prompts together with the decodes, as Orca did",
+}
+"""Each knob in a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +76,8 @@ class SchedulerConfig:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} is {value}: use a whole number of at least 1")
-        if self.block_size > 64:
-            raise ValueError(f"block_size is {self.block_size}: use 1 to 64 tokens a block")
+            if value > _LARGEST[name]:
+                raise ValueError(f"{name} is {value}: use at most {_LARGEST[name]:,}")
         if self.max_num_batched_tokens < self.max_num_seqs:
             raise ValueError(
                 f"max_num_batched_tokens is {self.max_num_batched_tokens}, less than max_num_seqs "
@@ -59,8 +85,8 @@ class SchedulerConfig:
             )
         if not 0 <= self.watermark < 1:
             raise ValueError(f"watermark is {self.watermark}: use a share from 0 to below 1")
-        if not 0 <= self.max_wait < float("inf"):
-            raise ValueError(f"max_wait is {self.max_wait}: use 0 or a positive number of seconds")
+        if not 0 <= self.max_wait <= LONGEST_S:
+            raise ValueError(f"max_wait is {self.max_wait}: use 0 to {LONGEST_S:,} seconds")
         for name, kind in (("kv_layout", KVLayout), ("preemption_mode", PreemptionMode)):
             if getattr(self, name) not in get_args(kind):
                 choices = " or ".join(get_args(kind))

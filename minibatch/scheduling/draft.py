@@ -1,6 +1,6 @@
 """One iteration as a policy puts it together: it asks, it decides, nothing changes until commit.
 
-A policy reads `running`, `waiting` and `budget_left` and calls `decode`, `prefill`, `can_admit` /
+A policy reads `running`, `first_waiting` and `budget_left` and calls `decode`, `prefill`, `can_admit` /
 `admit` and `pad`. The draft keeps slots, blocks and the token budget, evicts the latest admitted
 request when a running one finds no block, and notes the reason of all that it does or refuses.
 """
@@ -27,7 +27,6 @@ class Draft:
     Attributes:
         running: requests with a slot, in order of admission; admissions and evictions of this
             draft included.
-        waiting: the queue without the requests that this draft admitted.
         budget_left: tokens that may still be scheduled.
     """
 
@@ -36,7 +35,7 @@ class Draft:
         self.config = state.config
         self.token_budget = self.budget_left = token_budget
         self.running = list(state.running)
-        self.waiting = deque(state.waiting)
+        self._num_entered = 0  # of the queue, which stays as it is until commit
         self.swapped = deque(state.swapped)
         self.kv = KVDraft(state.pool)
         self._free_slots = [slot for slot, holder in enumerate(state.slots) if holder is None][::-1]
@@ -49,6 +48,11 @@ class Draft:
         self._reasons: list[Reason] = []
 
     @property
+    def first_waiting(self) -> RequestState | None:
+        """The request of the queue that may enter next."""
+        return self.state.waiting[self._num_entered] if self._num_entered < len(self.state.waiting) else None
+
+    @property
     def finished_slots(self) -> list[int]:
         """Slots still held for requests that have finished."""
         slots = enumerate(self.state.slots)
@@ -57,7 +61,8 @@ class Draft:
     @property
     def next_chunk(self) -> int:
         """Tokens of the queue's first prompt that fit the budget, but 1 where none do."""
-        return min(self.waiting[0].num_tokens, max(1, self.budget_left)) if self.waiting else 0
+        request = self.first_waiting
+        return 0 if request is None else min(request.num_tokens, max(1, self.budget_left))
 
     # -- running requests ---------------------------------------------------------------------
 
@@ -105,9 +110,9 @@ class Draft:
 
         Says why not, where it can't.
         """
-        if not self.waiting:
+        request = self.first_waiting
+        if request is None:
             return False
-        request = self.waiting[0]
         tokens = request.num_tokens if num_tokens is None else num_tokens
         if self._preempted:
             return self._wait(Code.WAITS_PREEMPTION, request)
@@ -122,7 +127,10 @@ class Draft:
 
     def admit(self, num_tokens: int | None = None) -> RequestState:
         """Let the first request of the queue in; call only where `can_admit`, then `prefill` it."""
-        request = self.waiting.popleft()
+        request = self.first_waiting
+        if request is None:
+            raise PolicyError("nobody waits: ask can_admit before admitting")
+        self._num_entered += 1
         tokens = request.num_tokens if num_tokens is None else num_tokens
         self._enter(request, tokens, Code.ADMITTED)
         return request
@@ -143,8 +151,8 @@ class Draft:
 
     def wait(self, code: Code, **numbers: int) -> None:
         """Note why the first request of the queue stays there, where the policy itself decided it."""
-        if self.waiting:
-            self._wait(code, self.waiting[0], **numbers)
+        if self.first_waiting is not None:
+            self._wait(code, self.first_waiting, **numbers)
 
     # -- the plan -----------------------------------------------------------------------------
 

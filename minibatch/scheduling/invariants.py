@@ -24,7 +24,11 @@ def check_plan(plan: Plan, state: SchedulerState) -> None:
 
 
 def check_state(state: SchedulerState, requests: list[RequestState]) -> None:
-    """Blocks, queues and counters agree after a commit; `requests` are all that have arrived."""
+    """Blocks, queues and counters agree after a commit.
+
+    Args:
+        requests: those to look for in the queues: all, or those that the iteration may have moved.
+    """
     pool = state.pool
     free = [b for first in pool.free_units for b in range(first, first + pool.unit)]
     held = [block for request in state.running for block in request.block_table]
@@ -32,11 +36,7 @@ def check_state(state: SchedulerState, requests: list[RequestState]) -> None:
     _require(len(free) + len(held) == usable, f"{len(free)} free + {len(held)} held blocks are not {usable}")
     _require(len({*free, *held}) == usable, "a block has two owners")
 
-    places = {
-        Status.WAITING: set(state.waiting),
-        Status.RUNNING: set(state.running),
-        Status.SWAPPED: set(state.swapped),
-    }
+    places = {Status.WAITING: state.waiting, Status.RUNNING: state.running, Status.SWAPPED: state.swapped}
     _require(len(state.running) <= state.config.max_num_seqs, f"{len(state.running)} requests run")
     for request in requests:
         where = [status for status, members in places.items() if request in members]

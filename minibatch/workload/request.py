@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, replace
 NANOSECONDS = 1_000_000_000
 """Nanoseconds in a second. Times are whole nanoseconds, so that ledgers sum exactly."""
 
+LONGEST_S = 1_000_000
+"""Most seconds of any wait or arrival: in nanoseconds far below 2**53, which JavaScript reads exactly."""
+
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
@@ -35,6 +38,8 @@ class SamplingParams:
             raise ValueError(f"temperature is {self.temperature}: use 0 (greedy) or a positive number")
         if self.top_k < 0:
             raise ValueError(f"top_k is {self.top_k}: use 0 (all tokens) or a positive number")
+        if self.seed < 0:
+            raise ValueError(f"seed is {self.seed}: use 0 or a positive whole number")
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p is {self.top_p}: use a number above 0 and at most 1")
 
@@ -66,8 +71,10 @@ class Request:
     def __post_init__(self) -> None:
         if not self.prompt_token_ids:
             raise ValueError(f"request {self.request_id} has an empty prompt: give it at least one token")
-        if self.arrival_ns < 0:
-            raise ValueError(f"request {self.request_id} arrives at {self.arrival_ns} ns: use 0 or later")
+        if not 0 <= self.arrival_ns <= LONGEST_S * NANOSECONDS:
+            raise ValueError(
+                f"request {self.request_id} arrives at {self.arrival_ns} ns: use 0 to {LONGEST_S:,} seconds"
+            )
 
     @property
     def num_prompt_tokens(self) -> int:

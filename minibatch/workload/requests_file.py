@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from minibatch.workload.request import GREEDY, NANOSECONDS, Request, SamplingParams
-from minibatch.workload.scenarios import Codec, prompt_of_length
+from minibatch.workload.request import GREEDY, LONGEST_S, NANOSECONDS, Request, SamplingParams
+from minibatch.workload.scenarios import Codec, check_text, prompt_of_length
 
 _FIELDS = {"prompt", "prompt_tokens", "max_tokens", "arrival_s"}
 _MAX_BYTES = 256 << 20
@@ -34,7 +33,7 @@ def read_requests(path: Path, codec: Codec, seed: int = 0, sampling: SamplingPar
         raise ValueError(f"{path} is not UTF-8 text (byte {error.start}): save it as UTF-8") from error
     rng = np.random.default_rng(seed)
     drafts: list[tuple[float, tuple[int, ...], str, int]] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
                 drafts.append(_parse_line(line, codec, rng))
@@ -58,7 +57,7 @@ def read_requests(path: Path, codec: Codec, seed: int = 0, sampling: SamplingPar
 def _parse_line(line: str, codec: Codec, rng: np.random.Generator) -> tuple[float, tuple[int, ...], str, int]:
     try:
         data: Any = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"not JSON ({error})") from error
     if not isinstance(data, dict):
         raise ValueError('not a JSON object: write {"prompt": "...", "max_tokens": 32}')
@@ -68,14 +67,15 @@ def _parse_line(line: str, codec: Codec, rng: np.random.Generator) -> tuple[floa
         raise ValueError("give either prompt (text) or prompt_tokens (a length)")
     max_tokens = _whole_number(data, "max_tokens")
     arrival_s = data.get("arrival_s", 0)
-    if isinstance(arrival_s, bool) or not isinstance(arrival_s, int | float) or not 0 <= arrival_s < math.inf:
-        raise ValueError(f"arrival_s is {arrival_s!r}: use seconds, 0 or more")
+    if isinstance(arrival_s, bool) or not isinstance(arrival_s, int | float) or not 0 <= arrival_s <= LONGEST_S:
+        raise ValueError(f"arrival_s is {arrival_s!r}: use 0 to {LONGEST_S:,} seconds")
     if "prompt_tokens" in data:
         tokens = prompt_of_length(codec, _whole_number(data, "prompt_tokens"), rng)
         return float(arrival_s), tuple(tokens), codec.decode(tokens), max_tokens
     prompt = data["prompt"]
     if not isinstance(prompt, str) or not prompt.strip():
         raise ValueError(f"prompt is {prompt!r}: write at least one word")
+    check_text(prompt, "prompt")
     return float(arrival_s), tuple(codec.encode(prompt)), prompt, max_tokens
 
 

@@ -101,7 +101,8 @@ SCENARIOS: dict[str, Scenario] = {
         Scenario(
             "long-document",
             "A long document among chats",
-            "When the document arrives, continuous batching stalls everyone who is writing; chunks do not.",
+            "When the document comes, continuous batching makes all who write wait for the whole of it at once; chunks "
+            "spread it over many steps: compare p99 ITL.",
             _long_document,
             {"max_num_seqs": 16},
         ),
@@ -170,12 +171,21 @@ def prompt_of_length(codec: Codec, num_tokens: int, rng: np.random.Generator) ->
     return before[len(before) + len(opening) - num_tokens :] + opening
 
 
+def check_text(text: str, name: str) -> None:
+    """ValueError if `text` holds what no UTF-8 text can hold, such as half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{name} is not text at character {error.start + 1}: write it in Unicode") from error
+
+
 def typed_requests(
     prompts: Sequence[str], codec: Codec, seed: int = 0, sampling: SamplingParams = GREEDY
 ) -> list[Request]:
     """Prompts as somebody typed them, all arriving at once; ValueError names an empty one."""
     requests = []
     for request_id, prompt in enumerate(prompts):
+        check_text(prompt, f"prompt {request_id + 1}")
         tokens = codec.encode(prompt)
         if not prompt.strip() or not tokens:
             raise ValueError(f"prompt {request_id + 1} is empty: write at least one word")

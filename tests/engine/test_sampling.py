@@ -104,3 +104,10 @@ def test_batch_mates_chunks_and_preemption_change_no_draws(model: GPT2) -> None:
     request.block_table.clear()
     assert drive.finish(request, 12) == right
     assert mates[0].output_token_ids != mates[1].output_token_ids
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.9])
+def test_logits_that_are_no_numbers_are_refused(temperature: float) -> None:
+    state = RequestState(Request(0, (1,), SamplingParams(temperature=temperature)))
+    with pytest.raises(ValueError, match="not numbers"):
+        sample(torch.full((1, 5), float("nan")), [state])

@@ -45,10 +45,10 @@ def test_a_preemption_says_for_whom_and_why():
 def test_chunks_say_how_much_of_the_budget_was_left():
     reasons = reasons_of("chunked", [(3, 2), (5, 1)])
     assert sentences(reasons, Code.CHUNK) == [
-        (0, "r0 prefills 3 tokens of its prompt, 3 of 3 done: 4 of the 4-token budget were left"),
-        (0, "r1 prefills 1 token of its prompt, 1 of 5 done: 1 of the 4-token budget were left"),
-        (1, "r1 prefills 3 tokens of its prompt, 4 of 5 done: 3 of the 4-token budget were left"),
-        (2, "r1 prefills 1 token of its prompt, 5 of 5 done: 4 of the 4-token budget were left"),
+        (0, "r0 prefills 3 tokens, 3 of 3 done: 4 of the 4-token budget were left"),
+        (0, "r1 prefills 1 token, 1 of 5 done: 1 of the 4-token budget were left"),
+        (1, "r1 prefills 3 tokens, 4 of 5 done: 3 of the 4-token budget were left"),
+        (2, "r1 prefills 1 token, 5 of 5 done: 4 of the 4-token budget were left"),
     ]
 
 
@@ -89,3 +89,10 @@ def test_every_request_is_queued_admitted_and_finished_in_that_order():
         codes = [reason.code for _, reason in reasons if reason.request_id == request_id]
         kept = [code for code in codes if code in (Code.QUEUED, Code.ADMITTED, Code.FINISHED_LENGTH)]
         assert kept == [Code.QUEUED, Code.ADMITTED, Code.FINISHED_LENGTH]
+
+
+def test_a_request_that_evicts_itself_is_not_named_twice():
+    numbers = {"held": 5, "for_request": 7, "needs": 1, "free": 0}
+    assert Reason(Code.PREEMPTED_RECOMPUTE, 7, numbers).sentence == (
+        "r7 loses its 5 blocks, to be prefilled again: it needs 1 block more, 0 free, and it was admitted last"
+    )

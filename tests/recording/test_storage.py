@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from minibatch.analysis.metrics import compute_metrics
 from minibatch.recording import storage
 from minibatch.recording.schema import VERSION, Recording
 from minibatch.recording.storage import RecordingError
@@ -91,7 +92,32 @@ def test_other_versions_are_refused_by_name():
 @pytest.mark.parametrize(
     ("path", "value", "says"),
     [
-        (("header",), {}, "missing|required"),
+        (("header",), {}, "'ceilings' is missing"),
+        (("header", "policy"), 5, "header.policy is not text"),
+        (("header", "policy"), None, "header.policy is not text"),
+        (("header", "device"), ["x"], "header.device is not text"),
+        (("header", "seed"), "0", "header.seed is not a whole number"),
+        (("header", "complete"), 1, "header.complete is neither"),
+        (("header", "token_budget"), 0, "header.token_budget"),
+        (("header", "config"), 5, "header.config is not an object"),
+        (("header", "config", "block_size"), None, "header.config.block_size is None"),
+        (("header", "config", "block_size"), "x", "header.config.block_size is 'x'"),
+        (("header", "config", "block_size"), 0, "header.config.block_size is 0"),
+        (("header", "config", "block_size"), 10**30, "header.config.block_size is 1000"),
+        (("header", "config", "max_num_seqs"), 10**9, "header.config.max_num_seqs is 1000000000"),
+        (("header", "ceilings"), 5, "header.ceilings is not an object"),
+        (("header", "ceilings"), {}, "header.ceilings.flops_per_s is None"),
+        (("header", "ceilings", "bytes_per_s"), 0, "header.ceilings.bytes_per_s is 0"),
+        (("requests", 0, "arrival_ns"), None, "request 0 arrives at None"),
+        (("requests", 0, "arrival_ns"), 2**70, "request 0 arrives at"),
+        (("requests", 0, "prompt"), 5, "prompt of request 0 is not text"),
+        (("requests", 0, "prompt"), "\ud800", "prompt of request 0 is not text"),
+        (("requests", 0, "prompt_token_ids"), ["a"], "prompt of request 0 is not tokens"),
+        (("requests", 0, "finish_reason"), "foo", "request 0 finished with 'foo'"),
+        (("iterations", "duration_ns", 0), 2**63 - 1, "below 2"),
+        (("iterations", "executor_ns", 0), 2**50, "longer than its iteration"),
+        (("entries", "tokens", 0), 2**50, "entries.tokens holds"),
+        (("blocks", "request", 0), -1, "freed and not held"),
         (("header", "clock"), "guessed", "neither measured nor modelled"),
         (("header", "surprise"), 1, "unknown field 'surprise'"),
         (("iterations", "flops"), [1], "differ in length"),
@@ -179,10 +205,28 @@ def test_a_killed_process_leaves_the_old_file(tmp_path):
 def test_check_writable_names_what_is_wrong(tmp_path):
     with pytest.raises(OSError, match="folder"):
         storage.check_writable(tmp_path)
-    with pytest.raises(OSError, match="No such file"):
+    with pytest.raises(OSError, match="No such folder"):
         storage.check_writable(tmp_path / "missing" / "run.mbr")
     storage.check_writable(tmp_path / "run.mbr")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_bundled_recordings_show_what_they_promise():
+    """Numbers that the scenarios' sentences speak of, as measured when they were recorded."""
+    folder = Path(__file__).resolve().parents[2] / "assets" / "recordings"
+    runs = {
+        name: {run.header.policy: compute_metrics(run) for run in storage.load(folder / f"{name}.mbr")}
+        for name in SCENARIOS
+    }
+    chat, document = runs["chat"], runs["long-document"]
+    assert chat["continuous"]["output_throughput"] > 1.2 * chat["static"]["output_throughput"]
+    assert chat["continuous"]["mean_ttft_ms"] < chat["static"]["mean_ttft_ms"] / 2
+    assert chat["static"]["slot_padding"] > 0.2
+    assert document["chunked"]["p99_itl_ms"] < document["continuous"]["p99_itl_ms"] / 2
+    assert runs["identical"]["static"]["slot_padding"] == 0
+    assert runs["trickle"]["dynamic"]["num_iterations"] < runs["trickle"]["static"]["num_iterations"]
+    assert runs["trickle"]["continuous"]["mean_ttft_ms"] < runs["trickle"]["dynamic"]["mean_ttft_ms"]
+    assert all(metrics["num_preemptions"] > 0 for metrics in runs["kv-squeeze"].values())
 
 
 def test_bundled_recordings_are_whole_and_from_a_real_engine():
@@ -193,3 +237,18 @@ def test_bundled_recordings_are_whole_and_from_a_real_engine():
         for run in storage.load(path):
             assert run.header.complete
             assert run.header.clock == "measured"
+
+
+@pytest.mark.parametrize("device", ["/dev/null", "/dev/full"])
+def test_devices_are_never_replaced(device):
+    for write in (storage.check_writable, lambda path: storage.save(path, [RUN])):
+        with pytest.raises(OSError, match="device or a pipe"):
+            write(Path(device))
+    assert Path(device).is_char_device()
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "link.mbr").symlink_to(tmp_path / "run.mbr")
+    storage.save(tmp_path / "link.mbr", [RUN])
+    assert (tmp_path / "link.mbr").is_symlink()
+    assert (tmp_path / "run.mbr").read_bytes() == DATA

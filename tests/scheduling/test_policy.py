@@ -86,7 +86,7 @@ def evicting_the_new(draft: Draft) -> None:
     ("misdeed", "says"),
     [
         (lambda draft: None, "would never run anything again"),
-        (lambda draft: draft.decode(draft.waiting[0]), "would never run anything again"),
+        (lambda draft: draft.decode(draft.first_waiting), "would never run anything again"),
         (twice, "scheduled twice"),
         (too_much, "over its budget of 16"),
         (evicting_the_new, "decode the running requests before you admit new ones"),

@@ -51,6 +51,10 @@ def test_requests_are_numbered_in_order_of_arrival(tmp_path, codec):
         ('{"prompt_tokens": -3, "max_tokens": 2}', "line 2: prompt_tokens is -3"),
         ('{"prompt": "a", "max_tokens": 2, "arrival_s": -1}', "line 2: arrival_s is -1"),
         ('{"prompt": "a", "max_tokens": 2, "arrival_s": NaN}', "line 2: arrival_s is nan"),
+        ('{"prompt": "a", "max_tokens": 2, "arrival_s": 1e300}', "line 2: arrival_s is 1e[+]300"),
+        ('{"prompt": "a", "max_tokens": 2, "arrival_s": 1' + "0" * 400 + "}", "line 2: arrival_s is 1000"),
+        ('{"prompt": "\\ud800", "max_tokens": 2}', "line 2: prompt is not text at character 1"),
+        ("[" * 100_000, "line 2: not JSON"),
         ('{"prompt": "a", "max_tokens": 2, "arrival": 1}', "line 2: unknown field 'arrival'"),
     ],
 )
@@ -65,3 +69,9 @@ def test_an_empty_file_and_a_foreign_encoding(tmp_path, codec):
         read_requests(write(tmp_path, "", " "), codec)
     with pytest.raises(ValueError, match="not UTF-8 text"):
         read_requests(write(tmp_path, b'{"prompt": "\xff\xfe"}'), codec)
+
+
+def test_line_separators_inside_a_prompt_are_text(tmp_path, codec):
+    path = write(tmp_path, '{"prompt": "one\u2028two\x85three", "max_tokens": 2}')
+    (request,) = read_requests(path, codec)
+    assert request.prompt == "one\u2028two\x85three"

@@ -1,0 +1,149 @@
+"""Whether a recording that came from outside is consistent, so that no view need doubt it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from minibatch.recording.reasons import NUMBERS, REFUSALS
+from minibatch.recording.schema import CODES, ITERATION_COLUMNS, Header, Phase, Recording, RequestRecord
+
+LIMIT = 1 << 53
+"""Numbers stay below this, so that JavaScript reads them exactly and sums of products fit 64 bits as floats."""
+
+_LARGEST = {"max_num_seqs": 1 << 16, "block_size": 1 << 16, "num_kv_blocks": 1 << 32}
+_TEXT_FIELDS = ("policy", "clock", "device", "model", "dtype", "scenario")
+_FINISHES = (None, "length", "stop", "refused")
+
+
+def check(run: Recording) -> None:
+    """ValueError names the first thing in `run` that contradicts SCHEMA.md."""
+    _check_header(run.header)
+    for request_id, request in enumerate(run.requests):
+        _check_request(request_id, request)
+    _check_ranges(run)
+    _check_order(run)
+    _check_reasons(run)
+    _check_blocks(run)
+    _check_tokens(run)
+
+
+def _check_header(header: Header) -> None:
+    for name in _TEXT_FIELDS:
+        _require(_is_text(getattr(header, name)), f"header.{name} is not text")
+    _require(header.clock in ("measured", "modelled"), f"its clock is {header.clock!r}, neither measured nor modelled")
+    _require(isinstance(header.complete, bool), "header.complete is neither true nor false")
+    _require(type(header.seed) is int, "header.seed is not a whole number")
+    _require(_whole(header.token_budget, 1), "header.token_budget is not a positive whole number")
+    _require(isinstance(header.config, Mapping), "header.config is not an object")
+    for name, largest in _LARGEST.items():
+        value = header.config.get(name)
+        _require(
+            _whole(value, 1, largest), f"header.config.{name} is {value!r}, not a whole number from 1 to {largest:,}"
+        )
+    for name in ("shape", "versions"):
+        _require(isinstance(getattr(header, name), Mapping | None), f"header.{name} is not an object")
+    if header.ceilings is not None:
+        _require(isinstance(header.ceilings, Mapping), "header.ceilings is not an object")
+        for name in ("flops_per_s", "bytes_per_s"):
+            value = header.ceilings.get(name)
+            real = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
+            _require(real, f"header.ceilings.{name} is {value!r}, not a positive number")
+        _require(_is_text(header.ceilings.get("source")), "header.ceilings.source is not text")
+
+
+def _check_request(request_id: int, request: RequestRecord) -> None:
+    name = f"request {request_id}"
+    _require(_whole(request.arrival_ns, 0), f"{name} arrives at {request.arrival_ns!r}, not at a whole number of ns")
+    _require(_whole(request.max_tokens, 1), f"max_tokens of {name} is not a positive whole number")
+    _require(bool(request.prompt_token_ids), f"{name} has no prompt")
+    _require(all(_whole(token, 0) for token in request.prompt_token_ids), f"the prompt of {name} is not tokens")
+    _require(request.prompt is None or _is_text(request.prompt), f"the prompt of {name} is not text")
+    _require(all(_is_text(piece) for piece in request.pieces), f"the text of {name} is not text")
+    _require(request.finish_reason in _FINISHES, f"{name} finished with {request.finish_reason!r}")
+    _require(isinstance(request.sampling, Mapping), f"the sampling of {name} is not an object")
+
+
+def _check_ranges(run: Recording) -> None:
+    """Whether every number points at something that is there."""
+    config, n, last_request = run.header.config, run.num_iterations, len(run.requests) - 1
+    limits = [
+        ("entries", "iteration", 0, n - 1),
+        ("entries", "slot", 0, config["max_num_seqs"] - 1),
+        ("entries", "request", 0, last_request),
+        ("entries", "phase", 0, max(Phase)),
+        ("entries", "start", 0, 1 << 32),
+        ("entries", "tokens", 0, 1 << 32),
+        ("entries", "padding", 0, 1 << 32),
+        ("entries", "token_id", -1, 1 << 32),
+        ("blocks", "iteration", 0, n),
+        ("blocks", "block", 0, config["num_kv_blocks"] - 1),
+        ("blocks", "request", -1, last_request),
+        ("reasons", "iteration", 0, n),
+        ("reasons", "code", 0, len(CODES) - 1),
+        ("reasons", "request", -1, last_request),
+        *(("iterations", column, 0, LIMIT) for column in ITERATION_COLUMNS),
+    ]
+    for table, column, low, high in limits:
+        values = getattr(run, table)[column]
+        if len(values) and (values.min() < low or values.max() > high):
+            worst = int(values.min() if values.min() < low else values.max())
+            raise ValueError(f"{table}.{column} holds {worst}, outside {low} to {high}")
+
+
+def _check_order(run: Recording) -> None:
+    """Whether time goes forward and no slot does two things at once."""
+    start, duration = run.iterations["start_ns"], run.iterations["duration_ns"]
+    _require(bool((np.diff(start) >= duration[:-1]).all()), "an iteration starts before the one before it has ended")
+    _require(bool((run.iterations["executor_ns"] <= duration).all()), "an executor takes longer than its iteration")
+    for table in ("entries", "blocks", "reasons"):
+        ordered = bool((np.diff(getattr(run, table)["iteration"]) >= 0).all())
+        _require(ordered, f"the rows of {table} are out of order")
+    places = run.entries["iteration"] * run.header.config["max_num_seqs"] + run.entries["slot"]
+    _require(len(np.unique(places)) == len(places), "a slot does two things in one iteration")
+
+
+def _check_reasons(run: Recording) -> None:
+    _require(len(run.reason_numbers) == len(run.reasons["code"]), "reason_numbers and reasons differ in length")
+    for code, numbers in zip(run.reasons["code"].tolist(), run.reason_numbers, strict=True):
+        right = len(numbers) == len(NUMBERS[CODES[code]]) and all(type(number) is int for number in numbers)
+        _require(right, f"a reason {CODES[code].value!r} has the numbers {numbers}")
+
+
+def _check_blocks(run: Recording) -> None:
+    """Whether no block ever has two owners."""
+    owned: set[int] = set()
+    for block, request in zip(run.blocks["block"].tolist(), run.blocks["request"].tolist(), strict=True):
+        taken = request >= 0
+        _require((block in owned) != taken, f"KV block {block} is {'taken twice' if taken else 'freed and not held'}")
+        (owned.add if taken else owned.remove)(block)
+
+
+def _check_tokens(run: Recording) -> None:
+    """Whether texts have a piece a token, and refused requests never ran."""
+    written = np.bincount(run.entries["request"][run.entries["token_id"] >= 0], minlength=len(run.requests))
+    rows = zip(run.reasons["code"].tolist(), run.reasons["request"].tolist(), strict=True)
+    refused = {request_id for code, request_id in rows if CODES[code] in REFUSALS}
+    for request_id, (request, count) in enumerate(zip(run.requests, written.tolist(), strict=True)):
+        if request.pieces and len(request.pieces) != count:
+            raise ValueError(f"request {request_id} wrote {count} tokens and has {len(request.pieces)} pieces of text")
+        if count > request.max_tokens or (request_id in refused and count):
+            raise ValueError(f"request {request_id} wrote {count} tokens, more than it may")
+        if request.finish_reason in ("length", "stop") and not count:
+            raise ValueError(f"request {request_id} finished and wrote nothing")
+
+
+def _is_text(value: Any) -> bool:
+    """A string that can be written as UTF-8."""
+    return isinstance(value, str) and not any("\ud800" <= c <= "\udfff" for c in value)
+
+
+def _whole(value: Any, low: int, high: int = LIMIT) -> bool:
+    return type(value) is int and low <= value <= high
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise ValueError(message)
