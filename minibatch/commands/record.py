@@ -36,7 +36,8 @@ def execute(options: argparse.Namespace) -> int:
             scenario=scenario.name,
             model=options.model,
             device=options.device,
-            temperature=0.7,
+            temperature=0.6,
+            top_p=0.9,
         )
         with job_progress() as on_progress:
             recordings = run_job(job, on_progress)
