@@ -20,6 +20,7 @@ from minibatch.ui.jobs import JobQueue, Status, Ticket
 from minibatch.ui.lanes import lanes_chart
 from minibatch.ui.ledger_bars import NAMES, ledger_chart, ledger_columns, request_time_rows, slot_time_rows
 from minibatch.ui.metrics_table import metrics_frame, metrics_html
+from minibatch.ui.notices import Notice, show
 from minibatch.ui.palette import Theme, theme
 from minibatch.ui.roofline import limits, roofline_chart
 from minibatch.ui.sources import Shown, from_run
@@ -38,6 +39,9 @@ from minibatch.ui.texts import request_label, same_requests, texts_html
 
 STYLE = Path(__file__).parents[2] / "assets" / "ui" / "compare.css"
 RUN_SENTENCE = "The same requests, under each policy in turn."
+NO_POLICY = Notice("Choose a policy in the sidebar.", "note")
+NO_RUN = Notice("Choose a workload in the sidebar and press Run.", "note")
+NOTHING_RECORDED = Notice("The run was cancelled before it recorded anything.", "note")
 LARGE = 1.5
 """How much larger type is on a projector."""
 
@@ -53,7 +57,7 @@ def page() -> None:
         if shown.recordings:
             comparison(shown, look)
         else:
-            st.info("Choose a policy in the sidebar.")
+            show(NO_POLICY)
 
 
 def comparison(shown: Shown, look: Theme) -> None:
@@ -70,15 +74,18 @@ def comparison(shown: Shown, look: Theme) -> None:
 def _shown(choice: Choice) -> Shown | None:
     if choice.form is None:
         if choice.problem:
-            (st.info if choice.problem.endswith("sidebar.") else st.warning)(choice.problem)
+            show(choice.problem)
         return choice.shown
-    if choice.form.pressed:
-        _start(choice.form)
-    ticket = st.session_state.get("ticket")
-    if ticket is None or not ticket.finished:
+    refusal = _start(choice.form) if choice.form.pressed else None
+    ticket: Ticket | None = st.session_state.get("ticket")
+    if refusal or ticket is None or not ticket.finished:
         st.html(intro_html("Run on this machine", RUN_SENTENCE))
-    if ticket is None:
-        st.info("Choose a workload in the sidebar and press Run.")
+    if refusal:
+        show(refusal)
+    elif ticket is None:
+        show(NO_RUN)
+    # A refusal stands alone, but a run that goes on must still be watched.
+    if ticket is None or (refusal and ticket.finished):
         return None
     if not ticket.finished:
         _progress(ticket)
@@ -86,21 +93,24 @@ def _shown(choice: Choice) -> Shown | None:
     return _result(ticket)
 
 
-def _start(form: RunForm) -> None:
+def _start(form: RunForm) -> Notice | None:
+    """Start the run, or say why not."""
+    latest: Ticket | None = st.session_state.get("ticket")
+    if latest and latest.status is Status.FAILED:
+        # What went wrong before is answered by pressing Run again.
+        del st.session_state["ticket"]
     if not form.job["policies"]:
-        st.error("No policy is chosen: choose at least one in the sidebar.")
-        return
+        return Notice("No policy is chosen: choose at least one in the sidebar.", "error")
     if form.job["scenario"] is None and not form.job["prompts"]:
-        st.error("No prompt is typed: write at least one in the sidebar.")
-        return
+        return Notice("No prompt is typed: write at least one in the sidebar.", "error")
     try:
         config = SchedulerConfig(**form.knobs)
     except ValueError as error:
-        st.error(str(error))
-        return
-    if running := st.session_state.get("ticket"):
-        running.cancel()
+        return Notice(str(error), "error")
+    if latest:
+        latest.cancel()
     st.session_state["ticket"] = _queue().submit(partial(jobs.run_on_engine, {**form.job, "config": config}))
+    return None
 
 
 @st.cache_resource(show_spinner=False)
@@ -127,10 +137,10 @@ def _progress(ticket: Ticket) -> None:
 
 def _result(ticket: Ticket) -> Shown | None:
     if ticket.status is Status.FAILED:
-        st.error(ticket.error)
+        show(Notice(ticket.error, "error"))
         return None
     if not ticket.recordings:
-        st.info("The run was cancelled before it recorded anything.")
+        show(NOTHING_RECORDED)
         return None
     return from_run(ticket.key, ticket.recordings)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +13,9 @@ from minibatch.recording.storage import RecordingError
 from minibatch.scheduling import POLICIES
 from minibatch.ui import sources
 from minibatch.ui.knobs import knob_widgets
+from minibatch.ui.notices import Notice
 from minibatch.ui.sources import Shown
+from minibatch.ui.summary import title
 from minibatch.workload.scenarios import SCENARIOS
 
 Source = Literal["Recorded", "Run on this machine", "Open a file"]
@@ -21,7 +24,8 @@ TYPED = "typed"
 MODELS = ("bundled", "random:gpt2", "random:gpt2-medium", "random:gpt2-large", "random:gpt2-xl")
 ANOTHER = "another one"
 EXAMPLE = "Once upon a time there was a fox\nThe old woman opened the door and\nOne winter morning"
-NO_RECORDINGS = "There are no bundled recordings yet: make them with `python -m minibatch record`."
+NO_RECORDINGS = Notice("There are no bundled recordings yet: make them with python -m minibatch record.", "warning")
+NO_FILE = Notice("Choose a recording file in the sidebar.", "note")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +50,14 @@ class Choice:
         shown: the recording to show; None where there is none (yet), or where the form's run is wanted.
         problem: why there is none.
         form: the run, if that is the source.
-        policies: those to show or to run.
+        policies: those to show or to run; of a recording its own, whether this program knows them or not.
         large: type for a projector.
     """
 
     policies: tuple[str, ...]
     large: bool
     shown: Shown | None = None
-    problem: str = ""
+    problem: Notice | None = None
     form: RunForm | None = None
 
 
@@ -61,48 +65,59 @@ def sidebar() -> Choice:
     """Draw the sidebar and read it."""
     with st.sidebar:
         source = st.radio("Source", SOURCES, key="source")
-        shown, problem, form = None, "", None
+        shown, problem, form = None, None, None
+        policies: tuple[str, ...] = ()
         if source == "Run on this machine":
-            policies = _policies()
+            policies = _policies(tuple(POLICIES))
             form = _run_form(policies)
         else:
             shown, problem = _bundled() if source == "Recorded" else _upload()
-            policies = _policies()
+            if shown is not None:
+                policies = _policies(shown.policies)
         large = st.toggle("Large type", key="large", help="For a projector: readable from the back row.")
     return Choice(policies, large, shown, problem, form)
 
 
-def _policies() -> tuple[str, ...]:
-    chosen = st.multiselect("Policies", list(POLICIES), default=list(POLICIES), key="policies")
-    return tuple(name for name in POLICIES if name in chosen)
+def _policies(names: Sequence[str]) -> tuple[str, ...]:
+    """Some of `names`. The choice holds from one recording to the next while they have the same policies."""
+    chosen = st.multiselect("Policies", names, default=names, key=f"policies {names}")
+    return tuple(name for name in names if name in chosen)
 
 
-def _bundled() -> tuple[Shown | None, str]:
+def _bundled() -> tuple[Shown | None, Notice | None]:
     files = sources.bundled_files(sources.recordings_folder())
     if not files:
         return None, NO_RECORDINGS
-    path = st.selectbox("Recording", files, format_func=_file_label, key="recording")
+    labels = _file_labels(files)
+    path = st.selectbox("Recording", files, format_func=labels.__getitem__, key="recording")
     try:
-        return sources.open_file(path), ""
+        return sources.open_file(path), None
     except (OSError, RecordingError) as error:
-        return None, str(error)
+        return None, Notice(str(error), "warning")
 
 
-def _file_label(path: Path) -> str:
-    try:
-        return sources.label(sources.open_file(path))
-    except (OSError, RecordingError):
-        return path.name
+def _file_labels(files: Sequence[Path]) -> dict[Path, str]:
+    """Short, to fit the sidebar: a title, and the clock and device only where a title comes twice."""
+    titles, places = {}, {}
+    for path in files:
+        try:
+            header = sources.open_file(path).recordings[0].header
+        except (OSError, RecordingError):
+            titles[path], places[path] = path.name, ""
+        else:
+            titles[path], places[path] = title(header), f" ({header.clock}, {header.device})"
+    named = list(titles.values())
+    return {path: name + (places[path] if named.count(name) > 1 else "") for path, name in titles.items()}
 
 
-def _upload() -> tuple[Shown | None, str]:
+def _upload() -> tuple[Shown | None, Notice | None]:
     file = st.file_uploader("Recording file (.mbr)", key="upload")
     if file is None:
-        return None, "Choose a recording file in the sidebar."
+        return None, NO_FILE
     try:
-        return sources.open_upload(file.getvalue(), file.name), ""
+        return sources.open_upload(file.getvalue(), file.name), None
     except RecordingError as error:
-        return None, str(error)
+        return None, Notice(str(error), "warning")
 
 
 def _run_form(policies: tuple[str, ...]) -> RunForm:

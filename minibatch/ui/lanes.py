@@ -6,15 +6,15 @@ from typing import Any
 
 import altair as alt
 
-from minibatch.analysis.formats import duration, seconds
+from minibatch.analysis.formats import duration, plural, seconds
 from minibatch.recording.schema import Phase, Recording
 from minibatch.ui.frame import framed, table
 from minibatch.ui.palette import Theme, request_colour, request_ink
 from minibatch.ui.segments import Segment, labelled, slot_segments
 from minibatch.workload.request import NANOSECONDS
 
-HEADROOM = 1.5
-"""Rows above the slots, for the word "done"."""
+HEADROOM = 20
+"""Pixels above the slots, for the word "done"."""
 
 PLAIN = {
     Phase.PREFILL: "its prompt is computed",
@@ -34,8 +34,9 @@ def lanes_chart(recording: Recording, end_ns: int, theme: Theme, with_axis: bool
     slots = recording.num_slots
     # Type grows for a projector, rows hardly: all lanes must stay in one view.
     row = max(7.0, min(16.0, 176 / slots)) * theme.scale**0.3
+    above = theme.px(HEADROOM) / row
     x = _time_axis(recording, seconds_shown, with_axis)
-    scale = alt.Scale(domain=[-HEADROOM, slots], reverse=True, nice=False, zero=False)
+    scale = alt.Scale(domain=[-above, slots], reverse=True, nice=False, zero=False)
     y = alt.Y("top:Q", scale=scale, axis=None)
     place = {"x": x, "x2": "end", "y": y, "y2": "bottom"}
 
@@ -51,9 +52,9 @@ def lanes_chart(recording: Recording, end_ns: int, theme: Theme, with_axis: bool
         ground.mark_rect(fill=theme.lane, tooltip=None).encode(**place),
         _work([_bar(recording, segment) for segment in segments], place, theme),
         names,
-        *_finish(recording, end_ns, x, y, theme),
+        *_finish(recording, seconds_shown, above, x, y, theme),
     ]
-    height = round(row * (slots + HEADROOM)) + theme.px(42 if with_axis else 6)
+    height = round(row * (slots + above)) + theme.px(42 if with_axis else 6)
     return framed(layers, height, theme)
 
 
@@ -116,11 +117,17 @@ def _bar(recording: Recording, segment: Segment) -> dict[str, Any]:
         "request": f"r{segment.request} in slot {segment.slot}",
         "phase": segment.phase.name.lower(),
         "colour": request_colour(segment.request),
-        "tokens": f"{segment.tokens:,}" + (f", and {segment.padding:,} padding" if segment.padding else ""),
+        "tokens": _positions(segment),
         "iterations": iterations,
         "time": f"{span}, {length} {recording.header.clock}",
         "why": segment.reason or PLAIN[segment.phase],
     }
+
+
+def _positions(segment: Segment) -> str:
+    if not segment.padding:
+        return f"{segment.tokens:,}"
+    return f"{segment.tokens:,}, and {plural(segment.padding, 'position')} thrown away"
 
 
 def _tooltip() -> list[alt.Tooltip]:
@@ -143,20 +150,25 @@ def _names(recording: Recording, segments: list[Segment]) -> list[dict[str, Any]
     ]
 
 
-def _finish(recording: Recording, end_ns: int, x: alt.X, y: alt.Y, theme: Theme) -> list[alt.Chart]:
+def _finish(
+    recording: Recording, seconds_shown: float, above: float, x: alt.X, y: alt.Y, theme: Theme
+) -> list[alt.Chart]:
+    """A line where the run ends, and beside its head the time: left of it unless there is no room."""
     end = recording.end_ns / NANOSECONDS
     word = "done" if recording.header.complete else "cancelled at"
     label = f"{word} {seconds(recording.end_ns)}"
-    late = recording.end_ns > 0.6 * end_ns
-    values = [{"start": end, "top": -0.6, "bottom": recording.num_slots, "label": label}]
-    base = table(values)
-    rule = base.mark_rule(tooltip=None, color=theme.ink, strokeDash=[2, 2], strokeWidth=theme.px(1.4)).encode(
+    # Only Vega knows how wide the chart is.
+    room = f"{end / seconds_shown!r} * width > {theme.px(8 * len(label) + 8)!r}"
+    line = table([{"start": end, "top": -above, "bottom": recording.num_slots}])
+    rule = line.mark_rule(tooltip=None, color=theme.ink, strokeDash=[2, 2], strokeWidth=theme.px(1.4)).encode(
         x=x, y=y, y2="bottom"
     )
-    text = base.mark_text(
+    words = table([{"start": end, "top": -above / 2, "label": label}])
+    text = words.mark_text(
         tooltip=None,
-        align="right" if late else "left",
-        baseline="bottom",
+        align=alt.ExprRef(expr=f"{room} ? 'right' : 'left'"),
+        dx=alt.ExprRef(expr=f"{room} ? -{theme.px(5)!r} : {theme.px(5)!r}"),
+        baseline="middle",
         fontSize=theme.px(14),
         fontWeight=600,
         color=theme.ink,

@@ -15,8 +15,8 @@ from minibatch.recording.schema import Recording
 def metrics_frame(recordings: Sequence[Recording]) -> pd.DataFrame:
     """The whole table as data, indexed by metric key, in the order of ROWS.
 
-    Columns `group`, `words`, `brief`, `unit`; then for each policy its number as shown, and under
-    "best <policy>" whether it is the best of the row, ties included.
+    Columns `group`, `words`, `brief`, `unit`; then for each policy under "shown <policy>" its number,
+    and under "best <policy>" whether it is the best of the row, ties included.
     """
     metrics = [compute_metrics(recording) for recording in recordings]
     policies = [recording.header.policy for recording in recordings]
@@ -30,7 +30,7 @@ def metrics_frame(recordings: Sequence[Recording]) -> pd.DataFrame:
             "brief": row.brief or row.words,
             "unit": row.unit,
         }
-        line |= dict(zip(policies, shown, strict=True))
+        line |= {f"shown {policy}": text for policy, text in zip(policies, shown, strict=True)}
         best = best_of_row(row, metrics, shown)
         line |= {f"best {policy}": mark for policy, mark in zip(policies, best, strict=True)}
         lines.append(line)
@@ -48,14 +48,22 @@ def metrics_html(frame: pd.DataFrame, policies: Sequence[str], caption: str, gro
         if grouped and line["group"] != group:
             group = line["group"]
             body.append(f"<tr class='mb-group'><th colspan='{len(policies) + 1}'>{escape(group)}</th></tr>")
-        unit = f"<span class='mb-unit'>{escape(line['unit'])}</span>" if line["unit"] else ""
-        cells = "".join(_cell(line[policy], bool(line[f"best {policy}"])) for policy in policies)
-        name = f"{escape(line['words' if grouped else 'brief'])} {unit}<code>{escape(str(key))}</code>"
+        cells = "".join(_cell(line[f"shown {policy}"], bool(line[f"best {policy}"])) for policy in policies)
+        name = f"{_name(line['words' if grouped else 'brief'], line['unit'])}<code>{escape(str(key))}</code>"
         body.append(f"<tr><th scope='row'>{name}</th>{cells}</tr>")
     return (
         f"<div class='mb-scroll'><table class='mb-metrics'><caption>{escape(caption)}</caption>"
         f"<thead><tr><th></th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
+
+
+def _name(words: str, unit: str) -> str:
+    """A row's name and unit; the unit never stands alone on a line."""
+    if not unit:
+        return escape(words)
+    first, _, last = words.rpartition(" ")
+    tail = f"<span class='mb-tail'>{escape(last)} <span class='mb-unit'>{escape(unit)}</span></span>"
+    return f"{escape(first)} {tail}" if first else tail
 
 
 def _cell(text: str, best: bool) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from minibatch.recording.reasons import FINISHES, PREEMPTIONS, Code, Reason
 from minibatch.recording.schema import Phase, Recording
+
+PADDED = "its prompt is padded to the longest of its batch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +19,7 @@ class Segment:
     Attributes:
         tokens: computed in all of them.
         padding: positions computed and thrown away.
+        padded: the padding of a prompt, not a slot that is held after the end.
         reason: why, as a sentence; "" where the recording has none.
     """
 
@@ -28,36 +32,58 @@ class Segment:
     end_ns: int
     tokens: int
     padding: int
+    padded: bool = False
     reason: str = ""
 
 
 def slot_segments(recording: Recording) -> list[Segment]:
-    """Every slot's segments, by slot and time. Times are whole nanoseconds on the run's clock."""
+    """Every slot's segments, by slot and time. Times are whole nanoseconds on the run's clock.
+
+    A padded prefill is drawn as the slot ledger counts it: its iteration is divided by positions,
+    first those of the prompt, then the padding.
+    """
+    segments: list[Segment] = []
+    for part in _parts(recording):
+        latest = segments[-1] if segments else None
+        if latest is not None and _goes_on(latest, part):
+            segments[-1] = replace(
+                latest,
+                last=part.last,
+                end_ns=part.end_ns,
+                tokens=latest.tokens + part.tokens,
+                padding=latest.padding + part.padding,
+            )
+        else:
+            segments.append(part)
+    why = _Reasons(recording)
+    return [replace(segment, reason=why.of(segment)) for segment in segments]
+
+
+def _parts(recording: Recording) -> Iterator[Segment]:
+    """Every slot's iterations, by slot and time, before they are joined."""
     starts = recording.iterations["start_ns"].tolist()
     ends = recording.end_of_iteration_ns.tolist()
     columns = ("slot", "iteration", "request", "phase", "tokens", "padding")
     rows = zip(*(recording.entries[name].tolist() for name in columns), strict=True)
-    segments: list[Segment] = []
-    for slot, iteration, request, phase, tokens, padding in sorted(rows):
-        latest = segments[-1] if segments else None
-        if (
-            latest is not None
-            and (latest.slot, latest.request, latest.phase) == (slot, request, phase)
-            and latest.last == iteration - 1
-            and latest.end_ns == starts[iteration]
-        ):
-            segments[-1] = replace(
-                latest,
-                last=iteration,
-                end_ns=ends[iteration],
-                tokens=latest.tokens + tokens,
-                padding=latest.padding + padding,
-            )
-        else:
-            start, end = starts[iteration], ends[iteration]
-            segments.append(Segment(slot, request, Phase(phase), iteration, iteration, start, end, tokens, padding))
-    why = _Reasons(recording)
-    return [replace(segment, reason=why.of(segment)) for segment in segments]
+    for slot, iteration, request, number, tokens, padding in sorted(rows):
+        phase, start, end = Phase(number), starts[iteration], ends[iteration]
+        thrown_away = (end - start) * padding // max(1, tokens + padding) if phase is Phase.PREFILL else 0
+        if not thrown_away:
+            yield Segment(slot, request, phase, iteration, iteration, start, end, tokens, padding)
+            continue
+        middle = end - thrown_away
+        if middle > start:
+            yield Segment(slot, request, phase, iteration, iteration, start, middle, tokens, 0)
+        yield Segment(slot, request, Phase.PADDING, iteration, iteration, middle, end, 0, padding, padded=True)
+
+
+def _goes_on(before: Segment, after: Segment) -> bool:
+    return (
+        (before.slot, before.request, before.phase, before.padded)
+        == (after.slot, after.request, after.phase, after.padded)
+        and before.last == after.first - 1
+        and before.end_ns == after.start_ns
+    )
 
 
 def labelled(segments: list[Segment]) -> list[Segment]:
@@ -88,6 +114,8 @@ class _Reasons:
                 self._finish[reason.request_id] = reason
 
     def of(self, segment: Segment) -> str:
+        if segment.padded:
+            return PADDED
         if segment.phase is Phase.PADDING:
             reason = self._finish.get(segment.request)
         elif segment.phase is Phase.STALLED:

@@ -13,7 +13,6 @@ import streamlit as st
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import RecordingError, load, loads
 from minibatch.scheduling import POLICIES
-from minibatch.ui.summary import title
 from minibatch.workload.scenarios import SCENARIOS
 
 FOLDER_VARIABLE = "MINIBATCH_RECORDINGS"
@@ -34,7 +33,7 @@ class Shown:
     def only(self, policies: Sequence[str]) -> Shown:
         """The same, of some policies."""
         kept = tuple(recording for recording in self.recordings if recording.header.policy in policies)
-        return Shown(f"{self.key}:{','.join(policies)}", kept)
+        return Shown(f"{self.key}:{tuple(policies)}", kept)
 
 
 def recordings_folder() -> Path:
@@ -63,12 +62,6 @@ def open_upload(data: bytes, name: str) -> Shown:
     """A file that somebody sent. RecordingError says what is wrong with it."""
     digest = hashlib.sha256(data).hexdigest()
     return Shown(digest, _parse(digest, data, name))
-
-
-def label(shown: Shown) -> str:
-    """A file's title and the device it was recorded on."""
-    header = shown.recordings[0].header
-    return f"{title(header)} ({header.clock}, {header.device})"
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

@@ -92,7 +92,7 @@ def phases_html(theme: Theme) -> str:
         ("prefill", "prefill"),
         ("decode", "decode"),
         ("stalled", "stalled: ready, and gets no token"),
-        ("padding", "padding: finished, still holding its slot"),
+        ("padding", "padding: held or computed for nobody"),
         ("idle", "idle slot"),
     )
     keys = "".join(f"<span><i class='mb-key mb-key-{kind}'></i>{escape(words)}</span>" for kind, words in names)
@@ -123,4 +123,6 @@ def roofline_legend_html(recordings: Sequence[Recording]) -> str:
     header = recordings[0].header
     source = f"; ceilings: {header.ceilings['source']}" if header.ceilings else ""
     note = f"One point an iteration. FLOPs and bytes counted, durations {provenances(recordings)}{source}."
+    if header.ceilings:
+        note += " A small model may fit into the processor's caches: its points can then lie above the memory roof."
     return f"<div class='mb-legend'>{keys}</div><p class='mb-note'>{escape(note)}</p>"

@@ -13,6 +13,8 @@ from minibatch.scheduling.config import SchedulerConfig
 
 MS = 1_000_000
 PREFILL, DECODE, PADDING, STALLED = Phase
+IMAGE = "![x](http://127.0.0.2:9/leak.png)"
+"""A name that would make a browser ask another machine for an image, were it Markdown."""
 HTML = "<img src=x onerror=alert(1)> & **bold**"
 """A prompt that somebody typed to see what happens."""
 

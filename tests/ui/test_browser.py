@@ -17,7 +17,7 @@ from playwright import sync_api
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import save
 from minibatch.ui.sources import FOLDER_VARIABLE
-from tests.ui.recordings import continuous, static
+from tests.ui.recordings import IMAGE, continuous, static
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = Path("/usr/bin/chromium")
@@ -44,6 +44,9 @@ def four_policies() -> list[Recording]:
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("recordings")
     save(folder / "chat.mbr", four_policies())
+    odd = replace(static(), header=replace(static().header, policy=IMAGE, model=IMAGE, device=IMAGE, scenario=IMAGE))
+    save(folder / "odd.mbr", [odd])
+    save(folder / "twice.mbr", [odd, odd])
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -105,6 +108,22 @@ def test_draws_all_lanes_alone_and_within_the_window(
     outside = [url for url in requests if not url.startswith((address, "data:", "blob:"))]
     assert outside == []
     assert errors == []
+    context.close()
+
+
+def test_what_a_file_says_of_itself_asks_no_other_machine(browser: sync_api.Browser, address: str) -> None:
+    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    page = context.new_page()
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(address)
+    for option in (IMAGE, "twice.mbr"):
+        page.get_by_role("combobox", name="Recording").click()
+        page.get_by_role("option", name=option).click()
+        sync_api.expect(page.locator("h1, [role=alert]").filter(has_text=IMAGE)).to_be_visible(timeout=30_000)
+        page.wait_for_timeout(500)
+    outside = [url for url in requests if not url.startswith((address, "data:", "blob:"))]
+    assert outside == []
     context.close()
 
 

@@ -1,7 +1,12 @@
 """What the charts hold, against recordings made by hand."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from minibatch.analysis.ledger import slot_ledger
+from minibatch.analysis.timeline import Timeline
 from minibatch.recording.schema import Phase, Recording
 from minibatch.ui.lanes import lanes_chart
 from minibatch.ui.ledger_bars import ledger_chart, ledger_columns, request_time_rows, slot_time_rows
@@ -38,6 +43,32 @@ def test_padding_and_stall_bring_their_reasons(pair: Pair) -> None:
     assert stalled.request == 1
     assert stalled.reason == "1 request without a token: this step prefills 3 tokens of 1 prompt alone"
     assert admitted.reason == "r2 enters slot 0: takes 1 of 4 free blocks"
+
+
+def test_a_padded_prefill_is_drawn_as_the_ledger_counts_it(pair: Pair) -> None:
+    padding = np.array([2, 0, 0, 0, 0, 0, 0, 0])
+    run = replace(pair[0], entries={**pair[0].entries, "padding": padding})
+    segments = slot_segments(run)
+    prompt, padded = segments[:2]
+    assert (prompt.phase, prompt.start_ns, prompt.end_ns, prompt.tokens, prompt.padding) == (0, 0, 6 * MS, 3, 0)
+    assert (padded.phase, padded.start_ns, padded.end_ns, padded.tokens, padded.padding) == (
+        Phase.PADDING, 6 * MS, 10 * MS, 0, 2,
+    )  # fmt: skip
+    assert padded.reason == "its prompt is padded to the longest of its batch"
+    ledger = slot_ledger(Timeline(run))
+    for name, phase in (("prefill", Phase.PREFILL), ("padding", Phase.PADDING)):
+        drawn = [sum(s.end_ns - s.start_ns for s in segments if (s.slot, s.phase) == (i, phase)) for i in (0, 1)]
+        assert drawn == ledger[name].tolist()
+    rows = rows_of(lanes_chart(run, 60 * MS, theme("light")).to_dict())
+    assert "0, and 2 positions thrown away" in [row.get("tokens") for row in rows]
+
+
+def test_a_prompt_padded_right_before_its_end_is_not_its_held_slot(pair: Pair) -> None:
+    """r0 is padded in iteration 0 and held after it in iteration 1."""
+    entries = {name: column.copy() for name, column in pair[0].entries.items()}
+    entries["padding"][0], entries["phase"][2], entries["tokens"][2] = 2, Phase.PADDING, 0
+    held = [s for s in slot_segments(replace(pair[0], entries=entries)) if (s.slot, s.phase) == (0, Phase.PADDING)]
+    assert [(s.first, s.padded) for s in held] == [(0, True), (1, False)]
 
 
 def test_a_name_stands_once_a_stay(pair: Pair) -> None:

@@ -1,10 +1,12 @@
 """The page as a whole, without a browser."""
 
+import re
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +18,7 @@ from minibatch.recording.schema import Recording
 from minibatch.recording.storage import RecordingError, dumps, save
 from minibatch.ui import jobs
 from minibatch.ui.sources import FOLDER_VARIABLE, open_upload
-from tests.ui.recordings import continuous, static
+from tests.ui.recordings import IMAGE, continuous, static
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,6 +31,12 @@ def open_app() -> AppTest:
 
 def html(app: AppTest) -> str:
     return "".join(element.proto.body for element in app.get("html"))
+
+
+def notices(app: AppTest) -> list[str]:
+    """The messages, and nothing that would be taken for Markdown."""
+    assert not [*app.error, *app.warning, *app.info]
+    return re.findall(r"role='(?:alert|status)'>(.*?)</div>", html(app), re.DOTALL)
 
 
 def choose_run(app: AppTest) -> AppTest:
@@ -49,7 +57,7 @@ def test_opens_with_a_recording_and_its_numbers() -> None:
 @pytest.mark.usefixtures("bundled")
 def test_shows_only_the_chosen_policies() -> None:
     app = open_app()
-    app.multiselect(key="policies").set_value(["continuous"]).run()
+    app.multiselect[0].set_value(["continuous"]).run()
     assert not app.exception
     assert ">continuous<" in html(app)
     assert ">static<" not in html(app)
@@ -66,12 +74,12 @@ def test_a_typed_prompt_is_shown_as_text(bundled: Path) -> None:
 
 def test_says_how_to_make_recordings_where_there_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
-    assert "python -m minibatch record" in open_app().warning[0].value
+    assert "python -m minibatch record" in notices(open_app())[0]
 
 
 def test_a_damaged_recording_is_one_sentence(bundled: Path) -> None:
     (bundled / "chat.mbr").write_bytes(b"nothing of the kind")
-    assert "is not a Minibatch recording" in open_app().warning[0].value
+    assert "is not a Minibatch recording" in notices(open_app())[0]
 
 
 def test_an_uploaded_file_is_opened_or_refused_in_a_sentence() -> None:
@@ -84,7 +92,7 @@ def test_an_uploaded_file_is_opened_or_refused_in_a_sentence() -> None:
 
 def test_two_runs_of_one_policy_are_refused(bundled: Path) -> None:
     save(bundled / "chat.mbr", [static(), static()])
-    assert "several runs of the policy 'static'" in open_app().warning[0].value
+    assert "several runs of the policy &#x27;static&#x27;" in notices(open_app())[0]
 
 
 @pytest.mark.usefixtures("bundled")
@@ -93,7 +101,73 @@ def test_a_bad_knob_is_one_sentence() -> None:
     app.number_input(key="knob chat block_size").set_value(65)
     app.button(key="run").click().run()
     assert not app.exception
-    assert [error.value for error in app.error] == ["block_size is 65: use 1 to 64 tokens a block"]
+    (refusal,) = notices(app)
+    assert refusal.startswith("block_size is 65: use ")
+
+
+@pytest.mark.usefixtures("bundled")
+def test_a_refusal_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes = iter([[static()], ValueError("old error")])
+
+    def run(job: dict[str, Any], *, on_progress: Callable, should_stop: Callable) -> list[Recording]:
+        outcome = next(outcomes)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(jobs, "run_on_engine", run)
+    app = choose_run(open_app())
+    press(app)
+    assert ">static<" in html(app)
+    app.number_input(key="knob chat block_size").set_value(65)
+    app.button(key="run").click().run()
+    assert len(notices(app)) == 1
+    assert ">static<" not in html(app)
+    app.number_input(key="knob chat block_size").set_value(16)
+    press(app)
+    assert notices(app) == ["old error"]
+    app.number_input(key="knob chat block_size").set_value(65)
+    app.button(key="run").click().run()
+    (refusal,) = notices(app)
+    assert refusal.startswith("block_size is 65: use ")
+
+
+@pytest.mark.usefixtures("bundled")
+def test_what_an_engine_quotes_is_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(job: dict[str, Any], *, on_progress: Callable, should_stop: Callable) -> list[Recording]:
+        raise ValueError(f"there is no model {IMAGE}<img src=x>")
+
+    monkeypatch.setattr(jobs, "run_on_engine", run)
+    app = choose_run(open_app())
+    press(app)
+    assert notices(app) == [f"there is no model {IMAGE}&lt;img src=x&gt;"]
+
+
+def test_what_a_file_says_of_itself_is_plain_text(bundled: Path) -> None:
+    run = static()
+    save(bundled / "chat.mbr", [replace(run, header=replace(run.header, policy=IMAGE))] * 2)
+    app = open_app()
+    assert IMAGE in notices(app)[0]
+    assert IMAGE not in "".join(element.value for element in app.markdown)
+
+
+def test_policies_that_this_program_does_not_know_are_shown(bundled: Path) -> None:
+    run = static()
+    unknown = [replace(run, header=replace(run.header, policy=name)) for name in ("lottery", IMAGE)]
+    save(bundled / "chat.mbr", [*unknown, continuous()])
+    app = open_app()
+    assert app.multiselect[0].options == ["continuous", "lottery", IMAGE]
+    assert ">lottery<" in html(app)
+    app.multiselect[0].set_value([]).run()
+    assert notices(app) == ["Choose a policy in the sidebar."]
+
+
+def test_a_list_of_recordings_names_the_device_where_titles_repeat(bundled: Path) -> None:
+    run = static()
+    save(bundled / "chat-2.mbr", [replace(run, header=replace(run.header, device="H200"))])
+    save(bundled / "own.mbr", [replace(run, header=replace(run.header, scenario="mine"))])
+    chat = "Chat: short and long answers mixed"
+    assert app_options(open_app()) == [f"{chat} (measured, 2-core CPU)", f"{chat} (measured, H200)", "mine"]
 
 
 @pytest.mark.usefixtures("bundled")
@@ -154,7 +228,7 @@ def test_an_engine_that_refuses_is_one_sentence(monkeypatch: pytest.MonkeyPatch)
     app.button(key="run").click().run()
     wait_for(lambda: app.session_state["ticket"].finished)
     app.run()
-    assert [error.value for error in app.error] == ["prompt 1 is empty: write at least one word"]
+    assert notices(app) == ["prompt 1 is empty: write at least one word"]
 
 
 def test_opening_the_app_imports_no_torch(bundled: Path) -> None:
@@ -167,6 +241,17 @@ def test_opening_the_app_imports_no_torch(bundled: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def press(app: AppTest) -> None:
+    """Press Run and wait for its end."""
+    app.button(key="run").click().run()
+    wait_for(lambda: app.session_state["ticket"].finished)
+    app.run()
+
+
+def app_options(app: AppTest) -> list[str]:
+    return app.selectbox(key="recording").options
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

@@ -41,7 +41,7 @@ def test_the_best_of_a_row_is_marked(pair: Pair) -> None:
     frame = metrics_frame(pair)
     assert list(frame.index) == [row.key for row in ROWS]
     duration_row = frame.loc["duration"]
-    assert (duration_row["static"], duration_row["continuous"]) == ("0.0600", "0.0500")
+    assert (duration_row["shown static"], duration_row["shown continuous"]) == ("0.0600", "0.0500")
     assert not duration_row["best static"]
     assert duration_row["best continuous"]
     assert frame.loc["slot_padding"]["best continuous"]
@@ -51,6 +51,14 @@ def test_no_value_is_best_where_all_are_equal_or_none_is_better(pair: Pair) -> N
     frame = metrics_frame(pair)
     assert not frame.loc["num_preemptions"][["best static", "best continuous"]].any()
     assert not frame.loc["slot_idle_empty"][["best static", "best continuous"]].any()
+
+
+def test_a_policy_may_bear_any_name(pair: Pair) -> None:
+    names = ("unit", "best unit")
+    runs = [replace(run, header=replace(run.header, policy=name)) for run, name in zip(pair, names, strict=True)]
+    html = metrics_html(metrics_frame(runs), names, "", grouped=False)
+    assert "<td>0.0600</td><td class='mb-best'><span title='best of the row'>●</span>0.0500</td>" in html
+    assert "<span class='mb-tail'>" in html
 
 
 def test_one_recording_alone_is_not_the_best(pair: Pair) -> None:

@@ -1,0 +1,32 @@
+"""What the page has to say in a sentence: plain text, whatever is in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Literal
+
+import streamlit as st
+
+Kind = Literal["note", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A message. It may quote files and models: `st.error` and its like would take it for Markdown.
+
+    Attributes:
+        kind: "note" says what to do next, "warning" why there is nothing to show, "error" what failed.
+    """
+
+    text: str
+    kind: Kind
+
+
+def notice_html(notice: Notice) -> str:
+    role = "status" if notice.kind == "note" else "alert"
+    return f"<div class='mb-notice mb-notice-{notice.kind}' role='{role}'>{escape(notice.text)}</div>"
+
+
+def show(notice: Notice) -> None:
+    st.html(notice_html(notice))
