@@ -67,13 +67,13 @@ class StepTime:
 
 
 def ragged_workload(vocab_size: int, num_requests: int, seed: int = 0) -> list[Request]:
-    """Prompts of 16 to 128 and outputs of 8 to 64 tokens, all there from the start."""
+    """Prompts of 16 to 128 and outputs of 8 to 128 tokens, all there from the start."""
     rng = np.random.default_rng(seed)
     return [
         Request(
             request_id,
             tuple(rng.integers(0, vocab_size, rng.integers(16, 129)).tolist()),
-            SamplingParams(int(rng.integers(8, 65)), ignore_eos=True),
+            SamplingParams(int(rng.integers(8, 129)), ignore_eos=True),
         )
         for request_id in range(num_requests)
     ]
@@ -151,7 +151,7 @@ class Contest:
             max_requests_per_batch=self.slots,
             allow_block_sharing=False,
         )
-        generation = GenerationConfig(do_sample=False, eos_token_id=-1, pad_token_id=0, max_new_tokens=64)
+        generation = GenerationConfig(do_sample=False, eos_token_id=-1, pad_token_id=0, max_new_tokens=128)
         with self.reference.continuous_batching_context_manager(
             generation_config=generation, continuous_batching_config=settings
         ) as manager:
