@@ -30,8 +30,8 @@ class Linear:
     def __init__(self, weight: Tensor, bias: Tensor | None, *, keep_plain: bool = True) -> None:
         self.bias = bias
         self._packed = _pack(weight)
-        if self._packed is None and weight.numel() < _SMALLEST_PACKED:
-            weight = weight.contiguous()  # a tied output matrix comes transposed, twice as slow at few rows
+        if weight.device.type == "cpu":
+            weight = weight.contiguous()  # a tied output matrix comes transposed, half as fast at one row
         self.weight = weight if keep_plain or self._packed is None else None
 
     def __call__(self, x: Tensor) -> Tensor:
