@@ -101,8 +101,7 @@ SCENARIOS: dict[str, Scenario] = {
         Scenario(
             "long-document",
             "A long document among chats",
-            "When the document comes, continuous batching makes all who write wait for the whole of it at once; chunks "
-            "spread it over many steps: compare p99 ITL.",
+            "Continuous batching makes all who write wait for the whole document; chunks spread it: compare p99 ITL.",
             _long_document,
             {"max_num_seqs": 16},
         ),
@@ -168,7 +167,17 @@ def prompt_of_length(codec: Codec, num_tokens: int, rng: np.random.Generator) ->
     while len(before) + len(opening) < num_tokens:
         before += codec.encode(PARAGRAPHS[(first + turn) % len(PARAGRAPHS)] + "\n")
         turn += 1
-    return before[len(before) + len(opening) - num_tokens :] + opening
+    return _last_words(codec, before, num_tokens - len(opening)) + opening
+
+
+def _last_words(codec: Codec, tokens: list[int], length: int) -> list[int]:
+    """The last `length` of `tokens`, beginning with a whole word; line breaks fill what that leaves out."""
+    newline = codec.encode("\n")
+    for start in range(len(tokens) - length, len(tokens)):
+        if len(newline) == 1 and codec.decode(tokens[start : start + 1]).startswith(" "):
+            kept = tokens[start:]
+            return kept + newline * (length - len(kept))
+    return tokens[len(tokens) - length :]
 
 
 def check_text(text: str, name: str) -> None:

@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from minibatch.engine.weights import load_tokenizer
 from minibatch.workload.request import Request, SamplingParams
-from minibatch.workload.scenarios import SCENARIOS, find_scenario, scenario_requests, typed_requests
+from minibatch.workload.scenarios import (
+    SCENARIOS,
+    find_scenario,
+    prompt_of_length,
+    scenario_requests,
+    typed_requests,
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +33,15 @@ def test_scenarios_are_seeded_and_of_16_to_64_requests(name, codec):
     if name != "identical":
         other = scenario_requests(scenario, codec, seed=1)
         assert [r.prompt_token_ids for r in other] != [r.prompt_token_ids for r in first]
+
+
+@pytest.mark.parametrize("num_tokens", [1, 5, 12, 13, 14, 40, 200, 900])
+def test_prompts_have_the_length_and_begin_with_a_whole_word(codec, num_tokens):
+    for seed in range(20):
+        tokens = prompt_of_length(codec, num_tokens, np.random.default_rng(seed))
+        text = codec.decode(tokens)
+        assert len(tokens) == num_tokens
+        assert text[0] in ' "\n' or text[0].isupper()
 
 
 def test_identical_requests_have_one_length_each_way(codec):
