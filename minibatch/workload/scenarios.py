@@ -173,11 +173,14 @@ def prompt_of_length(codec: Codec, num_tokens: int, rng: np.random.Generator) ->
 def _last_words(codec: Codec, tokens: list[int], length: int) -> list[int]:
     """The last `length` of `tokens`, beginning with a whole word; line breaks fill what that leaves out."""
     newline = codec.encode("\n")
+    if len(newline) != 1:
+        return tokens[len(tokens) - length :]
+    kept: list[int] = []
     for start in range(len(tokens) - length, len(tokens)):
-        if len(newline) == 1 and codec.decode(tokens[start : start + 1]).startswith(" "):
+        if codec.decode(tokens[start : start + 1]).startswith(" "):
             kept = tokens[start:]
-            return kept + newline * (length - len(kept))
-    return tokens[len(tokens) - length :]
+            break
+    return kept + newline * (length - len(kept))
 
 
 def check_text(text: str, name: str) -> None:
