@@ -25,6 +25,8 @@ def execute(options: argparse.Namespace) -> int:
     from minibatch.engine.verify import random_workload, verify
     from minibatch.engine.weights import load_weights
 
+    if options.seed < 0:
+        raise ValueError(f"seed is {options.seed}: use 0 or a positive whole number")
     weights = load_weights(options.model, options.dtype, options.device)
     model = GPT2(weights.config, weights.tensors)
     workload = random_workload(options.seed, weights.config.vocab_size)
