@@ -25,7 +25,7 @@ class RooflineExecutor:
     Args:
         block_size: tokens a KV block, for the bytes of a swap.
         overhead_ns: host time of an iteration that the device waits for, in nanoseconds.
-        host_link_bytes_per_s: of one direction of the host link (PCIe 4.0 x16: about 25 GB/s).
+        host_link_bytes_per_s: of one direction of the host link; the default is an assumption, not a measurement.
     """
 
     def __init__(

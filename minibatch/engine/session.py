@@ -72,7 +72,6 @@ class Progress:
 
 
 OnProgress = Callable[[Progress], None]
-OnStep = Callable[[Engine, Plan], None]
 ShouldStop = Callable[[], bool]
 
 

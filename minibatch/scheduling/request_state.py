@@ -40,7 +40,6 @@ class RequestState:
             admission: the prompt, and after a preemption by recompute the written tokens as well.
         slot: index of the slot held while running, else None.
         block_table: ids of the KV blocks held, in token order.
-        admission: rank of the latest admission among all of this run, for "latest admitted".
     """
 
     request: Request
@@ -50,7 +49,6 @@ class RequestState:
     output_token_ids: list[int] = field(default_factory=list)
     slot: int | None = None
     block_table: list[int] = field(default_factory=list)
-    admission: int = -1
     num_preemptions: int = 0
     finish_reason: FinishReason | None = None
 
@@ -65,11 +63,6 @@ class RequestState:
     def num_tokens(self) -> int:
         """Prompt and output tokens so far."""
         return self.request.num_prompt_tokens + len(self.output_token_ids)
-
-    @property
-    def max_total_tokens(self) -> int:
-        """Prompt and output tokens if it writes all that it may."""
-        return self.request.num_prompt_tokens + self.request.sampling.max_tokens
 
     @property
     def is_prefilling(self) -> bool:

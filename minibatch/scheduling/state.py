@@ -34,7 +34,6 @@ class SchedulerState:
         self.swapped: deque[RequestState] = deque()
         self.slots: list[RequestState | None] = [None] * config.max_num_seqs
         self.pool = KVPool(config)
-        self.num_admissions = 0
 
     @property
     def has_work(self) -> bool:
@@ -104,8 +103,6 @@ class SchedulerState:
         if request.status is Status.WAITING:
             request.prefill_end = request.num_tokens
         request.status, request.slot = Status.RUNNING, slot
-        request.admission = self.num_admissions
-        self.num_admissions += 1
         self.running.append(request)
         self.slots[slot] = request
 
