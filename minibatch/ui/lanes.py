@@ -7,10 +7,10 @@ from typing import Any
 import altair as alt
 
 from minibatch.analysis.formats import duration, plural, seconds
+from minibatch.analysis.segments import Segment, labelled, slot_segments
 from minibatch.recording.schema import Phase, Recording
 from minibatch.ui.frame import framed, table
 from minibatch.ui.palette import Theme, request_colour, request_ink
-from minibatch.ui.segments import Segment, labelled, slot_segments
 from minibatch.workload.request import NANOSECONDS
 
 HEADROOM = 20

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from minibatch.analysis.ledger import slot_ledger
+from minibatch.analysis.segments import labelled, slot_segments
 from minibatch.analysis.timeline import Timeline
 from minibatch.recording.schema import Phase, Recording
 from minibatch.ui.lanes import lanes_chart
 from minibatch.ui.ledger_bars import ledger_chart, ledger_columns, request_time_rows, slot_time_rows
 from minibatch.ui.palette import REQUEST_COLOURS, request_colour, theme
 from minibatch.ui.roofline import limits, roofline_chart, roofline_points
-from minibatch.ui.segments import labelled, slot_segments
 from tests.ui.recordings import MS, cancelled
 
 Pair = tuple[Recording, ...]
