@@ -76,7 +76,7 @@ NUMBERS: dict[Code, tuple[str, ...]] = {
 """The names of each code's numbers, in the order in which a recording stores them."""
 
 
-_EVICTS_ITSELF = {
+EVICTS_ITSELF = {
     Code.PREEMPTED_RECOMPUTE: "{request} loses its {held:block}, to be prefilled again: it needs {needs:block} more, "
     "{free} free, and it was admitted last",
     Code.PREEMPTED_SWAP: "{request} has its {held:block} copied to host memory: it needs {needs:block} more, "
@@ -109,5 +109,5 @@ class Reason:
         numbers = {name: _Count(value) for name, value in self.numbers.items()}
         template = TEMPLATES[self.code]
         if self.numbers.get("for_request") == self.request_id:
-            template = _EVICTS_ITSELF.get(self.code, template)
+            template = EVICTS_ITSELF.get(self.code, template)
         return template.format(request=request, **numbers)

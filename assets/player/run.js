@@ -1,0 +1,407 @@
+// One recorded run, indexed so that any view finds what it needs at any time. Read only.
+
+import { cumulative, group, runningPercentile, sortedBy } from "./arrays.js";
+
+/** What a slot does in one iteration, by the number in the recording. */
+export const PREFILL = 0;
+export const DECODE = 1;
+export const PADDING = 2;
+export const STALLED = 3;
+
+const CHECKPOINT = 64; // iterations between two remembered states of the queue and of the KV blocks
+
+/**
+ * A run of one policy. Times are nanoseconds from its start, iterations and requests are numbers from 0.
+ *
+ * Columns by iteration, each of length `n`: start, duration, end, executor, stretch (what others'
+ * prefill adds to its decodes), flops, bytesWeights, bytesKv, bytesActivations; and, counted up to and
+ * with each iteration: written (tokens), finished (requests), stalled (ns of all slots), busyTime (ns
+ * of all slots with prefill or decode).
+ *
+ * `entries` has a row for each slot held in an iteration, by slot and then by time: columns iteration,
+ * slot, request, phase, start (first position computed), tokens, padding, wrote (0 or 1).
+ */
+export class Run {
+  constructor(meta, columns, head) {
+    Object.assign(this, meta, { columns: undefined });
+    this.words = head.words;
+    this.slots = meta.config.max_num_seqs;
+    this.blockSize = meta.config.block_size;
+    this.numBlocks = meta.config.num_kv_blocks;
+    this.isPaged = meta.config.kv_layout !== "contiguous";
+    this.requests = head.requests[meta.requests].map(([arrival, promptTokens, maxTokens, prompt], id) => ({
+      id, arrival, promptTokens, maxTokens, prompt, pieces: head.texts[meta.texts][id], finish: meta.finish[id],
+    }));
+    this.#iterations(columns);
+    this.#entries(columns);
+    this.#decisions(columns);
+    this.#counters();
+  }
+
+  // -- when ---------------------------------------------------------------------------------------
+
+  /** The latest iteration that has begun at time `t`; -1 before the first. */
+  iterationAt(t) {
+    let low = 0;
+    let high = this.n;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.start[middle] <= t) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+
+  /**
+   * Where the run is when the playhead stands at `position`, a time in ns or a number of iterations.
+   * @returns {{i: number, t: number, ended: number, isRunning: boolean, isDone: boolean}} `i` is the
+   *   iteration that runs or ran last, -1 before the first; `ended` how many have ended.
+   */
+  locate(axis, position) {
+    if (axis === "iterations") {
+      if (position >= this.n) return this.#place(this.n - 1, this.endTime);
+      const i = Math.floor(position);
+      return this.#place(i, this.start[i] + (position - i) * this.duration[i]);
+    }
+    return this.#place(this.iterationAt(position), position);
+  }
+
+  #place(i, t) {
+    const isRunning = i >= 0 && t < this.end[i];
+    return { i, t: Math.min(t, this.endTime), ended: isRunning ? i : i + 1, isRunning, isDone: t >= this.endTime };
+  }
+
+  /** Position of iteration `i`'s start on an axis; of the run's end for i = n. */
+  position(axis, i) {
+    if (axis === "iterations") return i;
+    return i < this.n ? this.start[i] : this.endTime;
+  }
+
+  // -- what a step is -----------------------------------------------------------------------------
+
+  /** "prefill", "decode", "mixed", or "idle" for an iteration that computes no real token. */
+  kindOf(i) {
+    const prefill = this.prefillTokens[i] > 0;
+    const decode = this.decodeTokens[i] > 0;
+    return prefill && decode ? "mixed" : prefill ? "prefill" : decode ? "decode" : "idle";
+  }
+
+  bytesOf(i) {
+    return this.bytesWeights[i] + this.bytesKv[i] + this.bytesActivations[i];
+  }
+
+  intensity(i) {
+    return this.flops[i] / this.bytesOf(i);
+  }
+
+  /** FLOP/s that the iteration reached, by the executor's part of its duration. */
+  flopsPerSecond(i) {
+    return this.flops[i] / (this.executor[i] / 1e9);
+  }
+
+  /** Rows of `entries` of iteration `i`, by slot. */
+  rowsAt(i) {
+    return this.byIteration.of(i);
+  }
+
+  /** Rows of `entries` of a request, by time. */
+  rowsOf(request) {
+    return this.byRequest.of(request);
+  }
+
+  /** The row of a request in iteration `i`, or -1. */
+  rowOf(request, i) {
+    for (const row of this.rowsAt(i)) if (this.entries.request[row] === request) return row;
+    return -1;
+  }
+
+  /** The row of a slot in iteration `i`, or -1 where nobody holds it. */
+  rowInSlot(slot, i) {
+    for (const row of this.rowsAt(i)) if (this.entries.slot[row] === slot) return row;
+    return -1;
+  }
+
+  /** Tokens of a request whose KV is held when iteration `i` ends. */
+  computedTokens(request, i) {
+    const row = this.#latestRow(request, i);
+    return row < 0 ? 0 : this.entries.start[row] + this.entries.tokens[row];
+  }
+
+  /** Tokens that a request has written when iteration `i` has ended. */
+  writtenBy(request, i) {
+    const times = this.tokenIterations[request];
+    let low = 0;
+    let high = times.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (times[middle] <= i) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  // -- who waits, who holds what ------------------------------------------------------------------
+
+  /**
+   * The queue while iteration `i` runs, first come first; preempted requests stand at the front.
+   * @param {number} [t] also those that have arrived by then and that the scheduler has not seen yet
+   * @returns {{request: number, isSwapped: boolean, isPreempted: boolean}[]}
+   */
+  waitingAt(i, t = -1) {
+    const { queue } = this.#stateAt(i);
+    const entries = queue.map((entry) => ({ ...entry }));
+    for (let id = this.#seenAt(i); id < this.requests.length && this.requests[id].arrival <= t; id++) {
+      if (this.requests[id].finish !== "refused") entries.push({ request: id, isSwapped: false, isPreempted: false });
+    }
+    return entries;
+  }
+
+  /** (blocks,) the request that owns each KV block while iteration `i` runs, -1 for a free one. Don't write to it. */
+  ownersAt(i) {
+    return this.#stateAt(i).owners;
+  }
+
+  /** The KV blocks of a request while iteration `i` runs, in the order of its tokens. */
+  tableOf(request, i) {
+    return this.#stateAt(i).tables.get(request) ?? [];
+  }
+
+  /** KV blocks that belong to somebody while iteration `i` runs. */
+  heldBlocks(i) {
+    return i < 0 ? 0 : this.held[Math.min(i, this.n)];
+  }
+
+  // -- why ----------------------------------------------------------------------------------------
+
+  /** The reasons that were noted before iteration `i` ran. @returns {{code, request, numbers, iteration}[]} */
+  reasonsAt(i) {
+    return this.reasonsByIteration.get(i) ?? [];
+  }
+
+  /** The reason that a request waits for at iteration `i`, as last noted; null if none was. */
+  waitOf(request, i) {
+    const waits = this.waits.get(request) ?? [];
+    for (let k = waits.length - 1; k >= 0; k--) if (waits[k].iteration <= i) return waits[k];
+    return null;
+  }
+
+  /** The reason of a code for a request at or before iteration `i`, latest first; null if there is none. */
+  latestReason(request, codes, i) {
+    const reasons = this.reasonsOfRequest.get(request) ?? [];
+    for (let k = reasons.length - 1; k >= 0; k--) {
+      if (reasons[k].iteration <= i && codes.includes(reasons[k].code)) return reasons[k];
+    }
+    return null;
+  }
+
+  /** A reason as `Reason.sentence` in recording/reasons.py reads it. */
+  sentence({ code, request, numbers }) {
+    const itself = numbers.for_request === request ? this.words.evictsItself[code] : undefined;
+    return (itself ?? this.words.templates[code]).replace(/\{(\w+)(?::([^}]*))?\}/g, (_, name, noun) => {
+      if (name === "request") return request < 0 ? "" : `r${request}`;
+      const value = numbers[name];
+      const digits = value.toLocaleString("en-US");
+      return noun ? `${digits} ${noun}${value === 1 ? "" : "s"}` : digits;
+    });
+  }
+
+  // -- inside -------------------------------------------------------------------------------------
+
+  #iterations(columns) {
+    this.n = columns.duration_ns.length;
+    this.duration = columns.duration_ns;
+    this.executor = columns.executor_ns;
+    this.stretch = columns.stretch_ns;
+    this.flops = columns.flops;
+    this.bytesWeights = columns.bytes_weights;
+    this.bytesKv = columns.bytes_kv;
+    this.bytesActivations = columns.bytes_activations;
+    this.start = new Float64Array(this.n);
+    this.end = new Float64Array(this.n);
+    let time = 0;
+    for (let i = 0; i < this.n; i++) {
+      this.start[i] = time += columns.gap_ns[i];
+      this.end[i] = time += this.duration[i];
+    }
+    this.endTime = time;
+  }
+
+  #entries(columns) {
+    this.entries = {};
+    for (const name of ["iteration", "slot", "request", "phase", "start", "tokens", "padding", "wrote"]) {
+      this.entries[name] = Int32Array.from(columns[`entries.${name}`]);
+    }
+    const { slot, iteration, request, wrote } = this.entries;
+    const bySlot = group(slot, this.slots);
+    this.rowsOfSlot = (index) => bySlot.of(index);
+    this.byIteration = group(iteration, this.n);
+    this.byRequest = group(request, this.requests.length);
+    this.byRequest.rows = sortedBy(this.byRequest, (row) => iteration[row]);
+    this.tokenIterations = this.requests.map(({ id }) =>
+      Array.from(this.rowsOf(id)).filter((row) => wrote[row]).map((row) => iteration[row]),
+    );
+  }
+
+  #decisions(columns) {
+    const { codes, numbers: names } = this.words;
+    this.blocks = { iteration: columns["blocks.iteration"], block: columns["blocks.block"], request: columns["blocks.request"] };
+    this.reasons = [];
+    this.reasonsByIteration = new Map();
+    this.reasonsOfRequest = new Map();
+    this.waits = new Map();
+    let next = 0;
+    columns["reasons.code"].forEach((number, row) => {
+      const code = codes[number];
+      const numbers = {};
+      for (const name of names[code]) numbers[name] = columns["reasons.numbers"][next++];
+      const reason = { code, request: columns["reasons.request"][row], numbers, iteration: columns["reasons.iteration"][row] };
+      this.reasons.push(reason);
+      push(this.reasonsByIteration, reason.iteration, reason);
+      if (reason.request >= 0) push(this.reasonsOfRequest, reason.request, reason);
+      if (code.startsWith("waits_")) push(this.waits, reason.request, reason);
+    });
+    this.#replay();
+    this.events = this.#events();
+  }
+
+  /** Iterations at which something of each kind happened, in order. */
+  #events() {
+    const at = (test) => [...new Set(this.reasons.filter(test).map((reason) => reason.iteration))];
+    const { iteration, phase } = this.entries;
+    const stalls = new Set(iteration.filter((_, row) => phase[row] === STALLED));
+    for (let i = 0; i < this.n; i++) if (this.stretch[i] > 0.5 * this.duration[i]) stalls.add(i);
+    return {
+      arrival: at(({ code }) => code === "queued"),
+      admission: at(({ code }) => code === "admitted" || code === "resumed"),
+      finish: at(({ code }) => code.startsWith("finished_")),
+      // The first of every row of stalled iterations.
+      stall: [...stalls].sort((a, b) => a - b).filter((i) => !stalls.has(i - 1)),
+      preemption: at(({ code }) => code.startsWith("preempted_")),
+    };
+  }
+
+  #counters() {
+    const { iteration, phase, tokens, padding, wrote } = this.entries;
+    const columns = {};
+    for (const name of ["prefillTokens", "decodeTokens", "paddingTokens", "busySlots", "stalledSlots", "heldSlots", "wrote", "stalled"]) {
+      columns[name] = new Float64Array(this.n);
+    }
+    for (let row = 0; row < iteration.length; row++) {
+      const i = iteration[row];
+      columns.heldSlots[i]++;
+      columns.paddingTokens[i] += padding[row];
+      columns.wrote[i] += wrote[row];
+      if (phase[row] === PREFILL) {
+        columns.prefillTokens[i] += tokens[row];
+        columns.busySlots[i]++;
+      } else if (phase[row] === DECODE) {
+        columns.decodeTokens[i] += tokens[row];
+        columns.busySlots[i]++;
+        columns.stalled[i] += this.stretch[i];
+      } else if (phase[row] === STALLED) {
+        columns.stalledSlots[i]++;
+        columns.stalled[i] += this.duration[i];
+      }
+    }
+    Object.assign(this, columns);
+    this.written = cumulative(columns.wrote);
+    this.stalled = cumulative(columns.stalled);
+    const finished = new Float64Array(this.n);
+    for (const { code, iteration: i } of this.reasons) if (code.startsWith("finished_")) finished[i - 1]++;
+    this.finished = cumulative(finished);
+    this.#latencies();
+  }
+
+  /** p95 of TTFT, and of all gaps between tokens, among what each iteration has ended: NaN while there is none. */
+  #latencies() {
+    const ttft = [];
+    const itl = [];
+    for (const { id, arrival } of this.requests) {
+      this.tokenIterations[id].forEach((i, k, all) => {
+        if (k === 0) ttft.push({ i, value: this.end[i] - arrival });
+        else itl.push({ i, value: this.end[i] - this.end[all[k - 1]] });
+      });
+    }
+    this.ttftP95 = runningPercentile(ttft, this.n, 0.95);
+    this.itlP95 = runningPercentile(itl, this.n, 0.95);
+  }
+
+  #latestRow(request, i) {
+    const rows = this.rowsOf(request);
+    const { iteration } = this.entries;
+    let low = 0;
+    let high = rows.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (iteration[rows[middle]] <= i) low = middle + 1;
+      else high = middle;
+    }
+    return low ? rows[low - 1] : -1;
+  }
+
+  // The queue and the owners of blocks change by what the recording notes before each iteration, so a
+  // state is the one before it and those notes. A state every CHECKPOINT iterations is remembered.
+
+  #replay() {
+    this.blockRows = group(Int32Array.from(this.blocks.iteration), this.n + 1);
+    this.checkpoints = [];
+    this.held = new Float64Array(this.n + 1);
+    this.seen = new Float64Array(this.n + 1);
+    const state = { i: -1, queue: [], owners: new Int32Array(this.numBlocks).fill(-1), tables: new Map() };
+    for (let i = 0; i <= this.n; i++) {
+      this.#advance(state);
+      this.held[i] = (i ? this.held[i - 1] : 0) + state.change;
+      this.seen[i] = (i ? this.seen[i - 1] : 0) + state.arrived;
+      if (i % CHECKPOINT === 0) this.checkpoints.push(copyOf(state));
+    }
+    this.latest = copyOf(this.checkpoints[0]);
+  }
+
+  #stateAt(i) {
+    if (i < 0) return { queue: [], owners: new Int32Array(this.numBlocks).fill(-1), tables: new Map() };
+    i = Math.min(i, this.n);
+    const checkpoint = this.checkpoints[Math.floor(i / CHECKPOINT)];
+    if (this.latest.i > i || this.latest.i < checkpoint.i) this.latest = copyOf(checkpoint);
+    while (this.latest.i < i) this.#advance(this.latest);
+    return this.latest;
+  }
+
+  /** Requests that the scheduler has queued or refused by iteration `i`. */
+  #seenAt(i) {
+    return i < 0 ? 0 : this.seen[Math.min(i, this.n)];
+  }
+
+  #advance(state) {
+    const i = ++state.i;
+    state.change = 0;
+    state.arrived = 0;
+    for (const { code, request } of this.reasonsAt(i)) {
+      const isSwapped = code === "preempted_swap";
+      if (code === "queued") state.queue.push({ request, isSwapped: false, isPreempted: false });
+      else if (code.startsWith("preempted_")) state.queue.unshift({ request, isSwapped, isPreempted: true });
+      else if (code === "admitted" || code === "resumed") {
+        state.queue = state.queue.filter((entry) => entry.request !== request);
+      }
+      if (code === "queued" || code.startsWith("refused_")) state.arrived++;
+    }
+    for (const row of this.blockRows.of(i)) {
+      const block = this.blocks.block[row];
+      const request = this.blocks.request[row];
+      const before = state.owners[block];
+      if (before >= 0) state.tables.set(before, state.tables.get(before).filter((held) => held !== block));
+      state.owners[block] = request;
+      if (request >= 0) state.tables.set(request, [...(state.tables.get(request) ?? []), block]);
+      state.change += (request >= 0 ? 1 : 0) - (before >= 0 ? 1 : 0);
+    }
+  }
+}
+
+function copyOf(state) {
+  const { i, queue, owners, tables } = state;
+  return { i, queue: [...queue], owners: owners.slice(), tables: new Map(tables) };
+}
+
+function push(map, key, value) {
+  if (map.has(key)) map.get(key).push(value);
+  else map.set(key, [value]);
+}

@@ -1,0 +1,93 @@
+// What the player shows at this moment, and who wants to know when it changes.
+
+/**
+ * @typedef {object} Selection what the pointer or the focus is on, and what belongs to it
+ * @property {number} request a request, or -1
+ * @property {number} slot a slot of lane `lane`, or -1
+ * @property {number} block a KV block of lane `lane`, or -1
+ * @property {number} iteration an iteration of lane `lane`, or -1
+ * @property {number} lane the run it was found in, or -1 for all
+ */
+
+/** Nothing is selected. */
+export const NOTHING_SELECTED = Object.freeze({ request: -1, slot: -1, block: -1, iteration: -1, lane: -1 });
+
+/**
+ * The state of one player. Views read its fields, call `set`, and hear of changes by `subscribe`.
+ *
+ * comparison, runs   what is shown (replaced as a live run grows)
+ * axis               "time" (position in ns) or "iterations" (position in iterations of every run)
+ * position           the playhead
+ * view               "whole" or "close"
+ * isPlaying, speed   speed: runs take 1/speed of PACE_S seconds; "real": as long as they really took
+ * loop               [from, to] positions, or null
+ * focus              the lane that keys, the why-card and predictions are about
+ * hover              a Selection
+ * pinned             a request, or -1
+ * isFollowing        the playhead stays at the head of a run in progress
+ */
+export class Store {
+  #listeners = new Set();
+
+  constructor(comparison, options = {}) {
+    this.comparison = comparison;
+    this.runs = comparison.runs;
+    this.axis = "time";
+    this.position = 0;
+    this.view = "whole";
+    this.isPlaying = false;
+    this.speed = 1;
+    this.loop = null;
+    this.focus = Math.max(0, this.runs.length - 1);
+    this.hover = NOTHING_SELECTED;
+    this.pinned = -1;
+    this.isFollowing = false;
+    this.isPresenting = false;
+    Object.assign(this, options);
+  }
+
+  /** The last position of the axis. */
+  get end() {
+    return endOf(this.runs, this.axis);
+  }
+
+  /** Where every run is at the playhead: `Run.locate`. */
+  get places() {
+    return this.runs.map((run) => run.locate(this.axis, this.position));
+  }
+
+  /** Change some fields and tell everybody which. */
+  set(patch) {
+    if ("position" in patch) patch.position = Math.min(Math.max(0, patch.position), this.end);
+    const changed = Object.keys(patch).filter((name) => this[name] !== patch[name]);
+    if (!changed.length) return;
+    Object.assign(this, patch);
+    for (const listener of [...this.#listeners]) listener(new Set(changed));
+  }
+
+  /** Change the axis and stay at the same moment of the run in focus. */
+  setAxis(axis) {
+    if (axis === this.axis) return;
+    const run = this.runs[this.focus];
+    const move = (position) => convert(run, this.axis, axis, position);
+    const loop = this.loop && this.loop.map(move);
+    const position = Math.min(move(this.position), endOf(this.runs, axis));
+    this.set({ axis, position, loop });
+  }
+
+  /** @param {(changed: Set<string>) => void} listener @returns {() => void} stops it */
+  subscribe(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+function endOf(runs, axis) {
+  return Math.max(1, ...runs.map((run) => (axis === "time" ? run.endTime : run.n)));
+}
+
+function convert(run, from, to, position) {
+  const { i, t, isRunning, ended } = run.locate(from, position);
+  if (to === "time") return t;
+  return isRunning ? i + (t - run.start[i]) / run.duration[i] : ended;
+}

@@ -1,0 +1,147 @@
+"""Recordings as the bytes that the player reads: everything it shows comes from here.
+
+The bytes are zlib-deflated: a line of JSON, and then every column of every run, one after the other,
+in the order in which the JSON names them. A column is the differences between neighbouring values,
+zigzag-encoded as LEB128 varints; most are 0 or 1, so that 3,000 iterations of 32 slots take little
+more room than their durations.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from minibatch.analysis.timeline import Timeline
+from minibatch.recording.reasons import EVICTS_ITSELF, NUMBERS, TEMPLATES
+from minibatch.recording.schema import CODES, Column, Phase, Recording
+from minibatch.scheduling import POLICIES
+from minibatch.ui.palette import REQUEST_COLOURS, REQUEST_INKS
+from minibatch.ui.player.charts import chart_specs
+from minibatch.ui.player.policy_source import policy_sources
+from minibatch.ui.summary import title, watch
+
+_ITERATION_COLUMNS = ("duration_ns", "executor_ns", "flops", "bytes_weights", "bytes_kv", "bytes_activations")
+_ENTRY_COLUMNS = ("iteration", "slot", "request", "phase", "start", "tokens", "padding")
+
+
+def pack(recordings: Sequence[Recording], options: Mapping[str, Any] | None = None, level: int = 9) -> bytes:
+    """`recordings` and the player's `options` (see `createPlayer` in assets/player/player.js) as bytes.
+
+    Args:
+        level: of zlib; a live view packs twice a second and takes a lower one.
+    """
+    shared = _Shared()
+    columns: list[bytes] = []
+    head = {
+        "title": title(recordings[0].header),
+        "watch": watch(recordings[0].header),
+        "words": words(),
+        "charts": chart_specs(),
+        "sources": policy_sources({recording.header.policy for recording in recordings}),
+        "runs": [_run(recording, shared, columns) for recording in recordings],
+        "requests": shared.requests,
+        "texts": shared.texts,
+        "options": dict(options or {}),
+    }
+    text = json.dumps(head, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return zlib.compress(text.encode() + b"\n" + b"".join(columns), level)
+
+
+def words() -> dict[str, Any]:
+    """What the player shares with Python: reasons and their sentences, phases, and the colours of requests."""
+    return {
+        "codes": [str(code) for code in CODES],
+        "templates": {str(code): template for code, template in TEMPLATES.items()},
+        "evictsItself": {str(code): template for code, template in EVICTS_ITSELF.items()},
+        "numbers": {str(code): names for code, names in NUMBERS.items()},
+        "phases": [phase.name.lower() for phase in Phase],
+        "colours": REQUEST_COLOURS,
+        "inks": REQUEST_INKS,
+    }
+
+
+class _Shared:
+    """What several runs have in common, kept once."""
+
+    def __init__(self) -> None:
+        self.requests: list[Any] = []
+        self.texts: list[Any] = []
+
+    @staticmethod
+    def index(kept: list[Any], value: Any) -> int:
+        if value not in kept:
+            kept.append(value)
+        return kept.index(value)
+
+
+def _run(recording: Recording, shared: _Shared, columns: list[bytes]) -> dict[str, Any]:
+    header = recording.header
+    policy = POLICIES.get(header.policy)
+    requests = [
+        [request.arrival_ns, request.num_prompt_tokens, request.max_tokens, request.prompt]
+        for request in recording.requests
+    ]
+    return {
+        "policy": header.policy,
+        "summary": policy.summary if policy else "",
+        "clock": header.clock,
+        "device": header.device,
+        "model": header.model,
+        "dtype": header.dtype,
+        "scenario": header.scenario,
+        "seed": header.seed,
+        "complete": header.complete,
+        "budget": header.token_budget,
+        "config": dict(header.config),
+        "ceilings": dict(header.ceilings) if header.ceilings else None,
+        "fork": dict(header.fork) if getattr(header, "fork", None) else None,
+        "requests": shared.index(shared.requests, requests),
+        "texts": shared.index(shared.texts, [request.pieces for request in recording.requests]),
+        "finish": [request.finish_reason for request in recording.requests],
+        "columns": {name: _column(values, columns) for name, values in _columns(recording)},
+    }
+
+
+def _columns(recording: Recording) -> Iterable[tuple[str, Column]]:
+    """(name, values) of all columns. Entries go by slot and then by time, where neighbours are alike."""
+    iterations, entries = recording.iterations, recording.entries
+    start, end = iterations["start_ns"], recording.end_of_iteration_ns
+    yield "gap_ns", start - np.concatenate([[0], end[:-1]]).astype(np.int64)[: len(start)]
+    for name in _ITERATION_COLUMNS:
+        yield name, iterations[name]
+    yield "stretch_ns", Timeline(recording).stretch_ns
+    order = np.lexsort((entries["iteration"], entries["slot"]))
+    for name in _ENTRY_COLUMNS:
+        yield f"entries.{name}", entries[name][order]
+    yield "entries.wrote", (entries["token_id"][order] >= 0).astype(np.int64)
+    for name, values in recording.blocks.items():
+        yield f"blocks.{name}", values
+    for name, values in recording.reasons.items():
+        yield f"reasons.{name}", values
+    yield "reasons.numbers", np.array([n for row in recording.reason_numbers for n in row], dtype=np.int64)
+
+
+def _column(values: Column, columns: list[bytes]) -> int:
+    """Append a column; returns the number of its values."""
+    columns.append(varints(np.diff(values, prepend=0)))
+    return len(values)
+
+
+def varints(values: Column) -> bytes:
+    """Whole numbers below 2**53 in magnitude as zigzag LEB128: seven bits a byte, the lowest first."""
+    zigzag = ((values << 1) ^ (values >> 63)).astype(np.uint64)
+    lengths = np.ones(len(values), dtype=np.int64)
+    for bits in range(7, 56, 7):
+        lengths += zigzag >= np.uint64(1 << bits)
+    out = np.zeros(int(lengths.sum()), dtype=np.uint8)
+    first = np.cumsum(lengths) - lengths
+    for place in range(int(lengths.max(initial=0))):
+        rows = np.flatnonzero(lengths > place)
+        seven = (zigzag[rows] >> np.uint64(7 * place)) & np.uint64(127)
+        more = np.where(lengths[rows] > place + 1, 128, 0).astype(np.uint64)
+        out[first[rows] + place] = seven | more
+    return out.tobytes()

@@ -1,0 +1,85 @@
+"""What the player reads from a recording, against the Python that reads the same recording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minibatch.analysis.metrics import compute_metrics
+from minibatch.analysis.timeline import Timeline
+from minibatch.recording.schema import Recording
+from minibatch.recording.storage import load
+from minibatch.scheduling.config import SchedulerConfig
+from tests.helpers import record, requests_of
+from tests.ui.browser import ROOT
+from tests.ui.player.conftest import Modules
+
+BUNDLED = sorted((ROOT / "assets" / "recordings").glob("*.mbr"))
+
+
+def preempting(mode: str, layout: str = "paged") -> Recording:
+    config = SchedulerConfig(
+        max_num_seqs=4,
+        max_num_batched_tokens=16,
+        max_model_len=64,
+        num_kv_blocks=14 if layout == "paged" else 40,
+        block_size=4,
+        preemption_mode=mode,
+        kv_layout=layout,
+    )
+    lengths = [(12, 14), (9, 20), (15, 8), (4, 18, 2.0), (20, 6, 3.0), (7, 9, 30.0), (200, 9, 31.0), (6, 50, 32.0)]
+    return record(requests_of(lengths), "chunked", config)
+
+
+def assert_same_numbers(player: Modules, recordings: list[Recording]) -> None:
+    player.load(recordings)
+    for k, recording in enumerate(recordings):
+        timeline, metrics = Timeline(recording), compute_metrics(recording)
+        got = player.run(
+            "const r = c.runs[argument]; return {n: r.n, start: [...r.start], end: [...r.end], flops: [...r.flops],"
+            " held: [...r.held].slice(0, r.n), written: r.written[r.n - 1], finished: r.finished[r.n - 1],"
+            " stalled: r.stalled[r.n - 1], ttft: r.ttftP95[r.n - 1], itl: r.itlP95[r.n - 1],"
+            " waiting: [...Array(r.n).keys()].map((i) => r.waitingAt(i, r.start[i]).length),"
+            " sentences: r.reasons.map((reason) => r.sentence(reason)),"
+            " tokens: [...r.prefillTokens].map((p, i) => p + r.decodeTokens[i])};",
+            k,
+        )
+        assert got["n"] == recording.num_iterations
+        assert got["start"] == recording.iterations["start_ns"].tolist()
+        assert got["end"] == recording.end_of_iteration_ns.tolist()
+        assert got["flops"] == recording.iterations["flops"].tolist()
+        assert got["held"] == timeline.held_blocks.tolist()
+        assert got["waiting"] == timeline.num_waiting.tolist()
+        assert got["sentences"] == [reason.sentence for _, reason in recording.each_reason()]
+        assert got["written"] == metrics["total_output_tokens"]
+        assert got["finished"] == metrics["completed"]
+        assert got["stalled"] / 1e9 == pytest.approx(metrics["stalled_s"])
+        assert got["ttft"] / 1e6 == pytest.approx(metrics["p95_ttft_ms"])
+        assert got["itl"] / 1e6 == pytest.approx(metrics["p95_itl_ms"])
+
+
+@pytest.mark.parametrize("path", BUNDLED, ids=lambda path: path.stem)
+def test_bundled_recordings_read_the_same_in_the_browser(player: Modules, path: Path) -> None:
+    assert_same_numbers(player, load(path))
+
+
+@pytest.mark.parametrize("mode", ["recompute", "swap"])
+@pytest.mark.parametrize("layout", ["paged", "contiguous"])
+def test_preemptions_and_refusals_read_the_same(player: Modules, mode: str, layout: str) -> None:
+    assert_same_numbers(player, [preempting(mode, layout)])
+
+
+def test_blocks_and_queue_at_any_step_in_any_order(player: Modules) -> None:
+    recording = preempting("swap")
+    owners = np.full(14, -1)
+    expected = []
+    for i in range(recording.num_iterations):
+        for row in np.flatnonzero(recording.blocks["iteration"] == i):
+            owners[recording.blocks["block"][row]] = recording.blocks["request"][row]
+        expected.append(owners.tolist())
+    assert len(expected) > 64
+    order = [len(expected) - 1, 3, 70, 0, 64, 63, 65, 10, *range(len(expected))]
+    got = player.load([recording]).run("return argument.map((i) => [...c.runs[0].ownersAt(i)]);", order)
+    assert got == [expected[i] for i in order]
