@@ -15,7 +15,7 @@ import numpy as np
 
 from minibatch.recording.reasons import NUMBERS, Code, Reason
 
-VERSION = 1
+VERSION = 2
 """Version of the format that this code writes and reads."""
 
 Clock = Literal["measured", "modelled"]
@@ -49,12 +49,14 @@ class Header:
     """What was run, on what, with which knobs.
 
     Attributes:
+        clock: of the durations; before a fork they are on the clock that `clock_at` says.
         device: in words, what the durations are durations of.
-        config: every knob by name, as `SchedulerConfig` has them.
+        config: every knob by name, as `SchedulerConfig` has them; as they are at the end of a fork.
         token_budget: most tokens an iteration may compute under this policy.
         shape: the model's dimensions, as `ModelShape` has them.
         ceilings: measured or datasheet limits of the device: `flops_per_s`, `bytes_per_s`, `source`.
         complete: False if the run was cancelled before all requests had finished.
+        fork: where the run left another one and which knob it turned there, as SCHEMA.md describes it.
     """
 
     policy: str
@@ -70,6 +72,27 @@ class Header:
     ceilings: Mapping[str, Any] | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     complete: bool = True
+    fork: Mapping[str, Any] | None = None
+
+    def forks(self) -> Iterator[Mapping[str, Any]]:
+        """Every fork that led to this run, the latest first."""
+        fork = self.fork
+        while fork is not None:
+            yield fork
+            fork = fork["earlier"]
+
+    def clock_at(self, iteration: int) -> Clock:
+        """The clock that the times of one iteration are on."""
+        clock = self.clock
+        for fork in self.forks():
+            if iteration >= fork["iteration"]:
+                break
+            clock = fork["clock"]
+        return clock
+
+    def largest(self, knob: str) -> int:
+        """The largest value that a knob of whole numbers had in any part of the run."""
+        return max([self.config[knob], *(fork["before"] for fork in self.forks() if fork["knob"] == knob)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +151,13 @@ class Recording:
 
     @property
     def num_slots(self) -> int:
-        return int(self.header.config["max_num_seqs"])
+        """Slots that there ever were: a fork may have changed their number."""
+        return self.header.largest("max_num_seqs")
+
+    @property
+    def num_kv_blocks(self) -> int:
+        """KV blocks that there ever were, likewise."""
+        return self.header.largest("num_kv_blocks")
 
     @property
     def end_ns(self) -> int:

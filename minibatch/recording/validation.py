@@ -15,12 +15,15 @@ LIMIT = 1 << 53
 
 _LARGEST = {"max_num_seqs": 1 << 16, "block_size": 1 << 16, "num_kv_blocks": 1 << 32}
 _TEXT_FIELDS = ("policy", "clock", "device", "model", "dtype", "scenario")
+_CLOCKS = ("measured", "modelled")
+_FORK_FIELDS = {"iteration", "knob", "before", "after", "clock", "earlier"}
 _FINISHES = (None, "length", "stop", "refused")
 
 
 def check(run: Recording) -> None:
     """ValueError names the first thing in `run` that contradicts SCHEMA.md."""
     _check_header(run.header)
+    _check_forks(run.header, run.num_iterations)
     for request_id, request in enumerate(run.requests):
         _check_request(request_id, request)
     _check_ranges(run)
@@ -33,7 +36,7 @@ def check(run: Recording) -> None:
 def _check_header(header: Header) -> None:
     for name in _TEXT_FIELDS:
         _require(_is_text(getattr(header, name)), f"header.{name} is not text")
-    _require(header.clock in ("measured", "modelled"), f"its clock is {header.clock!r}, neither measured nor modelled")
+    _require(header.clock in _CLOCKS, f"its clock is {header.clock!r}, neither measured nor modelled")
     _require(isinstance(header.complete, bool), "header.complete is neither true nor false")
     _require(type(header.seed) is int, "header.seed is not a whole number")
     _require(_whole(header.token_budget, 1), "header.token_budget is not a positive whole number")
@@ -54,6 +57,24 @@ def _check_header(header: Header) -> None:
         _require(_is_text(header.ceilings.get("source")), "header.ceilings.source is not text")
 
 
+def _check_forks(header: Header, num_iterations: int) -> None:
+    """Whether undoing the forks one by one, the latest first, leads back to an original run."""
+    knobs, last, fork = {**header.config, "policy": header.policy}, num_iterations, header.fork
+    _require(fork is None or header.clock == "modelled", "a fork goes on with the modelled clock")
+    while fork is not None:
+        _require(isinstance(fork, Mapping) and set(fork) == _FORK_FIELDS, "header.fork has other fields than it should")
+        knob, before, after = fork["knob"], fork["before"], fork["after"]
+        _require(_whole(fork["iteration"], 0, last), f"header.fork.iteration is {fork['iteration']!r}, not 0 to {last}")
+        _require(_is_text(knob) and knob in knobs, f"header.fork.knob is {knob!r}, which is no knob")
+        _require(fork["clock"] in _CLOCKS, f"header.fork.clock is {fork['clock']!r}, neither measured nor modelled")
+        same = type(after) is type(knobs[knob]) and after == knobs[knob]
+        _require(same, f"{knob} is {knobs[knob]!r} and header.fork says {after!r}")
+        _require(type(before) is type(after), f"header.fork changes {knob} from {before!r} to {after!r}")
+        if knob in _LARGEST:
+            _require(_whole(before, 1, _LARGEST[knob]), f"header.fork.before is {before!r}, no {knob}")
+        knobs[knob], last, fork = before, fork["iteration"], fork["earlier"]
+
+
 def _check_request(request_id: int, request: RequestRecord) -> None:
     name = f"request {request_id}"
     _require(_whole(request.arrival_ns, 0), f"{name} arrives at {request.arrival_ns!r}, not at a whole number of ns")
@@ -68,10 +89,10 @@ def _check_request(request_id: int, request: RequestRecord) -> None:
 
 def _check_ranges(run: Recording) -> None:
     """Whether every number points at something that is there."""
-    config, n, last_request = run.header.config, run.num_iterations, len(run.requests) - 1
+    n, last_request = run.num_iterations, len(run.requests) - 1
     limits = [
         ("entries", "iteration", 0, n - 1),
-        ("entries", "slot", 0, config["max_num_seqs"] - 1),
+        ("entries", "slot", 0, run.num_slots - 1),
         ("entries", "request", 0, last_request),
         ("entries", "phase", 0, max(Phase)),
         ("entries", "start", 0, 1 << 32),
@@ -79,7 +100,7 @@ def _check_ranges(run: Recording) -> None:
         ("entries", "padding", 0, 1 << 32),
         ("entries", "token_id", -1, 1 << 32),
         ("blocks", "iteration", 0, n),
-        ("blocks", "block", 0, config["num_kv_blocks"] - 1),
+        ("blocks", "block", 0, run.num_kv_blocks - 1),
         ("blocks", "request", -1, last_request),
         ("reasons", "iteration", 0, n),
         ("reasons", "code", 0, len(CODES) - 1),
@@ -101,7 +122,7 @@ def _check_order(run: Recording) -> None:
     for table in ("entries", "blocks", "reasons"):
         ordered = bool((np.diff(getattr(run, table)["iteration"]) >= 0).all())
         _require(ordered, f"the rows of {table} are out of order")
-    places = run.entries["iteration"] * run.header.config["max_num_seqs"] + run.entries["slot"]
+    places = run.entries["iteration"] * run.num_slots + run.entries["slot"]
     _require(len(np.unique(places)) == len(places), "a slot does two things in one iteration")
 
 

@@ -27,6 +27,7 @@ RUN = record(
     requests_of([(5, 3), (9, 6, 2.0), (90, 3, 2.5)]), "chunked", SchedulerConfig(max_num_seqs=2, max_model_len=32)
 )
 DATA = storage.dumps([RUN])
+HEAD = storage.MAGIC + b"%d\n" % VERSION
 
 
 def unpacked() -> list[dict]:
@@ -81,7 +82,7 @@ def test_foreign_bytes_are_refused(data):
     with pytest.raises(RecordingError):
         storage.loads(data)
     with pytest.raises(RecordingError):
-        storage.loads(storage.MAGIC + b"1\n" + data)
+        storage.loads(HEAD + data)
 
 
 def test_other_versions_are_refused_by_name():
@@ -145,16 +146,64 @@ def test_contradictions_are_named(path, value, says):
         storage.loads(packed(runs))
 
 
+FORK = {"iteration": 2, "knob": "max_num_seqs", "before": 4, "after": 2, "clock": "measured", "earlier": None}
+
+
+def forked(**changes) -> Recording:
+    return replace(RUN, header=replace(RUN.header, fork=FORK | changes))
+
+
+def test_a_fork_survives_and_says_clocks_and_sizes_of_every_part():
+    earlier = {"iteration": 1, "knob": "policy", "before": "static", "after": "chunked", "clock": "modelled"}
+    run = storage.loads(storage.dumps([forked(earlier=earlier | {"earlier": None})]))[0]
+    assert [fork["iteration"] for fork in run.header.forks()] == [2, 1]
+    assert [run.header.clock_at(i) for i in range(4)] == ["modelled", "measured", "modelled", "modelled"]
+    assert run.num_slots == 4
+    assert run.num_kv_blocks == RUN.num_kv_blocks == RUN.header.config["num_kv_blocks"]
+    assert [RUN.header.clock_at(i) for i in range(3)] == ["modelled"] * 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"surprise": 1}, "other fields"),
+        ({"iteration": -1}, "header.fork.iteration is -1"),
+        ({"iteration": RUN.num_iterations + 1}, f"not 0 to {RUN.num_iterations}"),
+        ({"iteration": True}, "header.fork.iteration is True"),
+        ({"knob": "magic"}, "header.fork.knob is 'magic', which is no knob"),
+        ({"knob": ["policy"]}, "which is no knob"),
+        ({"clock": "guessed"}, "header.fork.clock is 'guessed'"),
+        ({"after": 3}, "max_num_seqs is 2 and header.fork says 3"),
+        ({"after": 2.0}, "max_num_seqs is 2 and header.fork says 2.0"),
+        ({"before": "4"}, "changes max_num_seqs from '4' to 2"),
+        ({"before": 0}, "header.fork.before is 0"),
+        ({"before": 10**9}, "header.fork.before is 1000000000"),
+        ({"earlier": 5}, "other fields"),
+        ({"earlier": FORK}, "max_num_seqs is 4 and header.fork says 2"),
+        ({"earlier": FORK | {"iteration": 3, "after": 4}}, "header.fork.iteration is 3, not 0 to 2"),
+    ],
+)
+def test_contradictions_of_a_fork_are_named(changes, says):
+    with pytest.raises(RecordingError, match=says):
+        storage.loads(storage.dumps([forked(**changes)]))
+
+
+def test_a_fork_has_the_modelled_clock():
+    run = replace(RUN, header=replace(RUN.header, fork=FORK, clock="measured"))
+    with pytest.raises(RecordingError, match="goes on with the modelled clock"):
+        storage.loads(storage.dumps([run]))
+
+
 @pytest.mark.parametrize("content", [b"[]", b"{}", b"3", b"[3]", b"nonsense", b"[" * 100_000])
 def test_other_json_is_refused(content):
     with pytest.raises(RecordingError):
-        storage.loads(storage.MAGIC + b"1\n" + zlib.compress(content))
+        storage.loads(HEAD + zlib.compress(content))
 
 
 def test_a_bomb_is_refused(monkeypatch):
     monkeypatch.setattr(storage, "MAX_BYTES", 1000)
     with pytest.raises(RecordingError, match="too large"):
-        storage.loads(storage.MAGIC + b"1\n" + zlib.compress(b"[" + b" " * 5000 + b"]"))
+        storage.loads(HEAD + zlib.compress(b"[" + b" " * 5000 + b"]"))
 
 
 def test_text_of_any_kind_survives():
