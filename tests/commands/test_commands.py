@@ -220,7 +220,7 @@ def test_ctrl_c_keeps_what_was_recorded(environment, tmp_path):
 
 def test_help_names_every_command(minibatch):
     text = minibatch("--help").stdout
-    for command in ("compare", "run", "show", "validate", "verify", "calibrate", "bench", "record"):
+    for command in ("compare", "run", "show", "validate", "export", "verify", "calibrate", "bench", "record"):
         assert command in text
 
 
