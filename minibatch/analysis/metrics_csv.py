@@ -11,8 +11,8 @@ import numpy as np
 
 from minibatch.analysis.ledger import REQUEST_COLUMNS, request_ledger
 from minibatch.analysis.metrics import compute_metrics
+from minibatch.analysis.run_names import clock_of, policy_of, run_name
 from minibatch.analysis.timeline import Timeline
-from minibatch.analysis.trace import lane_name
 from minibatch.recording.reasons import PREEMPTIONS
 from minibatch.recording.schema import Recording
 from minibatch.workload.request import NANOSECONDS
@@ -55,7 +55,7 @@ REQUEST_HEADER = (
 def metrics_csv(recordings: Sequence[Recording]) -> str:
     """A row a metric of METRICS.md, in the order of that page, and a column a recording."""
     runs = [compute_metrics(recording) for recording in recordings]
-    header = ["metric", "unit", *(_inert(lane_name(recording)) for recording in recordings)]
+    header = ["metric", "unit", *(_inert(run_name(recording)) for recording in recordings)]
     names = runs[0] if runs else ()
     return _csv([header, *([name, _unit(name), *(run[name] for run in runs)] for name in names)])
 
@@ -69,6 +69,7 @@ def requests_csv(recordings: Sequence[Recording]) -> str:
 
 
 def _request_rows(recording: Recording) -> Iterator[list[Any]]:
+    policy, clock = _inert(policy_of(recording)), clock_of(recording)
     timeline = Timeline(recording)
     ledger = request_ledger(timeline)
     tokens = timeline.num_output_tokens
@@ -78,8 +79,8 @@ def _request_rows(recording: Recording) -> Iterator[list[Any]]:
     for i, request in enumerate(recording.requests):
         done = bool(timeline.completed[i])
         yield [
-            _inert(recording.header.policy),
-            recording.header.clock,
+            policy,
+            clock,
             i,
             request.arrival_ns / NANOSECONDS,
             request.num_prompt_tokens,

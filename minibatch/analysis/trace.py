@@ -9,11 +9,12 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import accumulate, count
 from typing import Any
 
 from minibatch.analysis.lives import Span, request_lives
+from minibatch.analysis.run_names import run_name
 from minibatch.analysis.segments import Segment, slot_segments
 from minibatch.analysis.timeline import Timeline
 from minibatch.recording.reasons import FINISHES, PREEMPTIONS, REFUSALS, Code
@@ -22,7 +23,6 @@ from minibatch.recording.schema import Phase, Recording
 Event = dict[str, Any]
 """One trace event, as the format has it."""
 
-_HEADER_FIELDS = ("policy", "clock", "device", "model", "dtype", "scenario", "seed", "token_budget", "complete")
 _COUNTED = ("flops", "bytes_weights", "bytes_kv", "bytes_activations")
 _HAPPENS: dict[Code, tuple[str, str]] = {
     Code.QUEUED: ("arrival", "arrives"),
@@ -55,14 +55,8 @@ def trace_events(recordings: Sequence[Recording]) -> dict[str, Any]:
     return {
         "traceEvents": metadata + sorted(events, key=lambda event: event["ts"]),
         "displayTimeUnit": "ms",
-        "otherData": {"producer": "minibatch", "runs": [_origin(recording) for recording in recordings]},
+        "otherData": {"producer": "minibatch", "runs": [asdict(recording.header) for recording in recordings]},
     }
-
-
-def lane_name(recording: Recording) -> str:
-    """The policy, and whether its times are measured or modelled: no number goes without that word."""
-    header = recording.header
-    return f"{header.policy} ({header.clock}{'' if header.complete else ', cut short'})"
 
 
 def microseconds(ns: int) -> float:
@@ -73,12 +67,6 @@ def microseconds(ns: int) -> float:
     """
     value = ns / 1000
     return value if int(value * 1000) >= ns else math.nextafter(value, math.inf)
-
-
-def _origin(recording: Recording) -> dict[str, Any]:
-    header = recording.header
-    fields = {name: getattr(header, name) for name in _HEADER_FIELDS}
-    return fields | {"config": dict(header.config), "versions": dict(header.versions)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +93,7 @@ class _Lane:
         """Names and order of the process, which is number `place`, and of its threads."""
         slots = ((tid, f"slot {slot}") for slot, tid in enumerate(self.slot_tids))
         threads = ((self.iterations_tid, "iterations"), (self.decisions_tid, "decisions"), *slots)
-        yield self._metadata("process_name", self.pid, {"name": lane_name(self.recording)})
+        yield self._metadata("process_name", self.pid, {"name": run_name(self.recording)})
         yield self._metadata("process_labels", self.pid, {"labels": self.recording.header.device})
         yield self._metadata("process_sort_index", self.pid, {"sort_index": place})
         for index, (tid, name) in enumerate(threads):
@@ -130,6 +118,7 @@ class _Lane:
             args = {
                 "iteration": i,
                 "kind": kind,
+                "clock": self.recording.header.clock_at(i),
                 "prefill_tokens": prefill,
                 "decode_tokens": decode,
                 "padding": padding[i],

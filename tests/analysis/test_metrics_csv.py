@@ -75,6 +75,15 @@ def test_a_run_that_was_cut_short_says_so(pair):
     assert header == 'metric,unit,"static (modelled, cut short)"'
 
 
+def test_a_fork_has_a_column_of_its_own_and_says_which_clocks(pair):
+    fork = {"iteration": 1, "knob": "max_num_seqs", "before": 4, "after": 2, "clock": "measured", "earlier": None}
+    forked = renamed(pair[0], fork=fork)
+    header = next(csv.reader(io.StringIO(metrics_csv([pair[0], forked]), newline="")))
+    assert header[2:] == ["static (modelled)", "static, max_num_seqs 2 from iteration 1 (measured, then modelled)"]
+    row, *_ = rows_of(requests_csv([forked]))
+    assert (row["policy"], row["clock"]) == ("static, max_num_seqs 2 from iteration 1", "measured, then modelled")
+
+
 def test_a_row_for_each_request_of_each_policy(pair):
     """Continuous: 1.8, 1.2, 1.2, 1.2 and 1.1 ms; r2 enters when r0 has gone, after 3.0 ms, and r1 stalls for it."""
     rows = rows_of(requests_csv(pair))

@@ -272,6 +272,16 @@ def test_lanes_and_threads_are_named_and_in_order():
         ]
 
 
+def test_a_fork_says_which_times_are_measured():
+    run = record(requests_of([(3, 4)]), "static", SchedulerConfig(max_num_seqs=2))
+    fork = {"iteration": 2, "knob": "policy", "before": "static", "after": "chunked", "clock": "measured",
+            "earlier": None}  # fmt: skip
+    (lane,) = lanes_of(check([replace(run, header=replace(run.header, policy="chunked", fork=fork))]))
+    assert [e["args"]["clock"] for e in slices_of(lane, "iterations")] == ["measured"] * 2 + ["modelled"] * 2
+    (name,) = [e["args"]["name"] for e in lane if e["name"] == "process_name"]
+    assert name == "static, chunked from iteration 2 (measured, then modelled)"
+
+
 def test_arrivals_show_when_they_come_and_finishes_when_they_are_done():
     """r0 takes 1.3 ms from 10 ms on; r1 can't fit; r2 comes at 20 ms, after a time in which nothing runs."""
     config = SchedulerConfig(max_num_seqs=1, max_num_batched_tokens=8, max_model_len=16)

@@ -1,0 +1,31 @@
+"""What a run is called beside others: its policy, what a fork changed, and where its times come from."""
+
+from __future__ import annotations
+
+from minibatch.recording.schema import Recording
+
+
+def run_name(recording: Recording) -> str:
+    """As in "static (measured)": no number goes without one of the two words."""
+    cut = "" if recording.header.complete else ", cut short"
+    return f"{policy_of(recording)} ({clock_of(recording)}{cut})"
+
+
+def policy_of(recording: Recording) -> str:
+    """The policy it began with, and what forks turned: "static, max_num_seqs 8 from iteration 12"."""
+    policy, turned = recording.header.policy, []
+    for fork in recording.header.forks():
+        if fork["before"] == fork["after"]:
+            continue
+        value = f"{fork['knob']} {fork['after']}"
+        if fork["knob"] == "policy":
+            policy, value = fork["before"], fork["after"]
+        turned.append(f"{value} from iteration {fork['iteration']}")
+    return ", ".join([policy, *reversed(turned)])
+
+
+def clock_of(recording: Recording) -> str:
+    """ "measured", "modelled", or "measured, then modelled" for a fork that left a measured run."""
+    header = recording.header
+    clocks = dict.fromkeys(header.clock_at(i) for i in range(recording.num_iterations))
+    return ", then ".join(clocks or [header.clock])
