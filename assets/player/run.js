@@ -15,8 +15,8 @@ const CHECKPOINT = 64; // iterations between two remembered states of the queue 
  *
  * Columns by iteration, each of length `n`: start, duration, end, executor, stretch (what others'
  * prefill adds to its decodes), flops, bytesWeights, bytesKv, bytesActivations; and, counted up to and
- * with each iteration: written (tokens), finished (requests), stalled (ns of all slots), busyTime (ns
- * of all slots with prefill or decode).
+ * with each iteration: written (tokens), finished (requests), stalled (ns of all slots). Of one iteration
+ * alone: prefillTokens, decodeTokens, paddingTokens, busySlots, stalledSlots, heldSlots, numWaiting.
  *
  * `entries` has a row for each slot held in an iteration, by slot and then by time: columns iteration,
  * slot, request, phase, start (first position computed), tokens, padding, wrote (0 or 1).
@@ -75,6 +75,16 @@ export class Run {
   position(axis, i) {
     if (axis === "iterations") return i;
     return i < this.n ? this.start[i] : this.endTime;
+  }
+
+  /** Position of iteration `i`'s end on an axis. */
+  endPosition(axis, i) {
+    return axis === "iterations" ? i + 1 : this.end[i];
+  }
+
+  /** The last position of the run on an axis. */
+  lastPosition(axis) {
+    return axis === "iterations" ? this.n : this.endTime;
   }
 
   // -- what a step is -----------------------------------------------------------------------------
@@ -156,7 +166,10 @@ export class Run {
     return entries;
   }
 
-  /** (blocks,) the request that owns each KV block while iteration `i` runs, -1 for a free one. Don't write to it. */
+  /**
+   * The request that owns each KV block while iteration `i` runs, -1 for a free one. Blocks after the last
+   * that anybody ever holds are left out. Don't write to it.
+   */
   ownersAt(i) {
     return this.#stateAt(i).owners;
   }
@@ -343,22 +356,25 @@ export class Run {
   // state is the one before it and those notes. A state every CHECKPOINT iterations is remembered.
 
   #replay() {
+    this.numMapped = this.blocks.block.reduce((most, block) => Math.max(most, block + 1), 0);
     this.blockRows = group(Int32Array.from(this.blocks.iteration), this.n + 1);
     this.checkpoints = [];
     this.held = new Float64Array(this.n + 1);
     this.seen = new Float64Array(this.n + 1);
-    const state = { i: -1, queue: [], owners: new Int32Array(this.numBlocks).fill(-1), tables: new Map() };
+    this.numWaiting = new Int32Array(this.n + 1);
+    const state = { i: -1, queue: [], owners: new Int32Array(this.numMapped).fill(-1), tables: new Map() };
     for (let i = 0; i <= this.n; i++) {
       this.#advance(state);
       this.held[i] = (i ? this.held[i - 1] : 0) + state.change;
       this.seen[i] = (i ? this.seen[i - 1] : 0) + state.arrived;
+      this.numWaiting[i] = state.queue.length;
       if (i % CHECKPOINT === 0) this.checkpoints.push(copyOf(state));
     }
     this.latest = copyOf(this.checkpoints[0]);
   }
 
   #stateAt(i) {
-    if (i < 0) return { queue: [], owners: new Int32Array(this.numBlocks).fill(-1), tables: new Map() };
+    if (i < 0) return { queue: [], owners: new Int32Array(this.numMapped).fill(-1), tables: new Map() };
     i = Math.min(i, this.n);
     const checkpoint = this.checkpoints[Math.floor(i / CHECKPOINT)];
     if (this.latest.i > i || this.latest.i < checkpoint.i) this.latest = copyOf(checkpoint);

@@ -25,6 +25,8 @@ export const NOTHING_SELECTED = Object.freeze({ request: -1, slot: -1, block: -1
  * hover              a Selection
  * pinned             a request, or -1
  * isFollowing        the playhead stays at the head of a run in progress
+ * isPresenting       nothing else is on the screen, in large type
+ * hidden             {lane, iteration}: what comes after is not shown, while a prediction is open; or null
  */
 export class Store {
   #listeners = new Set();
@@ -43,6 +45,7 @@ export class Store {
     this.pinned = -1;
     this.isFollowing = false;
     this.isPresenting = false;
+    this.hidden = null;
     Object.assign(this, options);
   }
 
@@ -83,7 +86,7 @@ export class Store {
 }
 
 function endOf(runs, axis) {
-  return Math.max(1, ...runs.map((run) => (axis === "time" ? run.endTime : run.n)));
+  return Math.max(1, ...runs.map((run) => run.lastPosition(axis)));
 }
 
 function convert(run, from, to, position) {

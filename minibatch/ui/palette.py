@@ -19,6 +19,7 @@ class Theme:
     Attributes:
         ink: text and lines that matter; `muted` text beside it; `faint` lines behind it.
         lane: ground of a slot that nobody holds.
+        good, bad: text that says right and wrong.
         phases: fill of each column of a ledger, by its name.
         scale: 1, or more for a projector.
     """
@@ -29,6 +30,8 @@ class Theme:
     surface: str
     lane: str
     accent: str
+    good: str
+    bad: str
     phases: tuple[tuple[str, str], ...]
     scale: float = 1.0
 
@@ -47,6 +50,8 @@ _LIGHT: dict[str, Any] = {
     "surface": "#FFFFFF",
     "lane": "#F4F5F6",
     "accent": "#0B5CAD",
+    "good": "#0A7A50",
+    "bad": "#B3261E",
     "phases": (
         ("queue", "#C9CED6"),
         ("prefill", "#12406B"),
@@ -66,6 +71,8 @@ _DARK: dict[str, Any] = {
     "surface": "#14171B",
     "lane": "#20242A",
     "accent": "#6FB1F2",
+    "good": "#58C79A",
+    "bad": "#FF8A80",
     "phases": (
         ("queue", "#4A515B"),
         ("prefill", "#A9D0F5"),

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from minibatch.analysis.metrics_csv import metrics_csv
 from minibatch.analysis.timeline import Timeline
 from minibatch.recording.reasons import EVICTS_ITSELF, NUMBERS, TEMPLATES
 from minibatch.recording.schema import CODES, Column, Phase, Recording
 from minibatch.scheduling import POLICIES
-from minibatch.ui.palette import REQUEST_COLOURS, REQUEST_INKS
+from minibatch.ui.palette import REQUEST_COLOURS, REQUEST_INKS, Theme, theme
 from minibatch.ui.player.charts import chart_specs
 from minibatch.ui.player.policy_source import policy_sources
 from minibatch.ui.summary import title, watch
@@ -28,10 +29,21 @@ _ITERATION_COLUMNS = ("duration_ns", "executor_ns", "flops", "bytes_weights", "b
 _ENTRY_COLUMNS = ("iteration", "slot", "request", "phase", "start", "tokens", "padding")
 
 
-def pack(recordings: Sequence[Recording], options: Mapping[str, Any] | None = None, level: int = 9) -> bytes:
-    """`recordings` and the player's `options` (see `createPlayer` in assets/player/player.js) as bytes.
+def pack(
+    recordings: Sequence[Recording],
+    options: Mapping[str, Any] | None = None,
+    labels: Sequence[str] | None = None,
+    level: int = 9,
+) -> bytes:
+    """`recordings` and the player's `options` as bytes.
+
+    Options, all of them optional: `id` (the same for the same run, however far it is), `live` (the run
+    goes on), `start` (as `momentFrom` in assets/player/share.js gives it), `autoplay`, `controls`
+    ("none" shows the lanes alone), `scale` of the type, `title`, `link` (parameters of the page that
+    bring back this comparison), `knobs` (those that a fork may change; see `fork_knobs`).
 
     Args:
+        labels: names of the lanes, where two have one policy.
         level: of zlib; a live view packs twice a second and takes a lower one.
     """
     shared = _Shared()
@@ -42,7 +54,11 @@ def pack(recordings: Sequence[Recording], options: Mapping[str, Any] | None = No
         "words": words(),
         "charts": chart_specs(),
         "sources": policy_sources({recording.header.policy for recording in recordings}),
-        "runs": [_run(recording, shared, columns) for recording in recordings],
+        "csv": metrics_csv(recordings),
+        "runs": [
+            _run(recording, label, shared, columns)
+            for recording, label in zip(recordings, labels or _policies(recordings), strict=True)
+        ],
         "requests": shared.requests,
         "texts": shared.texts,
         "options": dict(options or {}),
@@ -61,7 +77,13 @@ def words() -> dict[str, Any]:
         "phases": [phase.name.lower() for phase in Phase],
         "colours": REQUEST_COLOURS,
         "inks": REQUEST_INKS,
+        "themes": {kind: _theme(theme(kind)) for kind in ("light", "dark")},
     }
+
+
+def _theme(look: Theme) -> dict[str, Any]:
+    names = ("ink", "muted", "faint", "surface", "lane", "accent", "good", "bad")
+    return {name: getattr(look, name) for name in names} | {"phases": dict(look.phases)}
 
 
 class _Shared:
@@ -78,7 +100,11 @@ class _Shared:
         return kept.index(value)
 
 
-def _run(recording: Recording, shared: _Shared, columns: list[bytes]) -> dict[str, Any]:
+def _policies(recordings: Sequence[Recording]) -> list[str]:
+    return [recording.header.policy for recording in recordings]
+
+
+def _run(recording: Recording, label: str, shared: _Shared, columns: list[bytes]) -> dict[str, Any]:
     header = recording.header
     policy = POLICIES.get(header.policy)
     requests = [
@@ -86,6 +112,7 @@ def _run(recording: Recording, shared: _Shared, columns: list[bytes]) -> dict[st
         for request in recording.requests
     ]
     return {
+        "label": label,
         "policy": header.policy,
         "summary": policy.summary if policy else "",
         "clock": header.clock,
@@ -98,7 +125,7 @@ def _run(recording: Recording, shared: _Shared, columns: list[bytes]) -> dict[st
         "budget": header.token_budget,
         "config": dict(header.config),
         "ceilings": dict(header.ceilings) if header.ceilings else None,
-        "fork": dict(header.fork) if getattr(header, "fork", None) else None,
+        "fork": dict(header.fork) if header.fork else None,
         "requests": shared.index(shared.requests, requests),
         "texts": shared.index(shared.texts, [request.pieces for request in recording.requests]),
         "finish": [request.finish_reason for request in recording.requests],

@@ -1,0 +1,287 @@
+// The player: recordings animated in lockstep, and why each step happened.
+
+import { EVENT_KINDS, SPEEDS } from "./actions.js";
+import { Axis } from "./axis.js";
+import { Charts } from "./charts.js";
+import { describeDurations, describeRoofline, describeTokens } from "./charts_text.js";
+import { el } from "./dom.js";
+import { ForkDialog } from "./fork.js";
+import { actionOf, keysDialog } from "./keys.js";
+import { Lane } from "./lane.js";
+import { legend } from "./legend.js";
+import { Mirror } from "./mirror.js";
+import { Motion } from "./motion.js";
+import { unpack } from "./payload.js";
+import { Predict } from "./predict.js";
+import { Provenance } from "./provenance.js";
+import { sharedScale } from "./scale.js";
+import { Share } from "./share.js";
+import { Store } from "./store.js";
+import { Story } from "./story.js";
+import { TakeAway } from "./takeaway.js";
+import { applyTheme, readTheme } from "./theme.js";
+import { Transport } from "./transport.js";
+import { WhyCard } from "./why_card.js";
+
+const NARROW = 760; // pixels: below, lanes are shown one at a time
+const COUNT_MS = 120; // between two refreshes of the numbers while playing
+const PRESENT_SCALE = 1.5;
+
+/** The player that answers the keyboard when nothing on the page has the focus. */
+let active = null;
+
+/**
+ * Show a comparison inside `host`.
+ * @param {HTMLElement|ShadowRoot} host
+ * @param {Uint8Array} bytes of minibatch/ui/player/payload.py
+ * @param {object} options
+ * @param {Function} [options.vegaEmbed] Vega's embedder; without it there are no charts
+ * @param {Storage} [options.storage] where predictions' scores are kept
+ * @param {(wish: object) => void} [options.onFork] called with {policy, iteration, knob, value}
+ * @param {object} [options.overrides] take the place of the payload's own options
+ * @returns {Promise<Player>}
+ */
+export async function createPlayer(host, bytes, options = {}) {
+  const comparison = await unpack(bytes);
+  Object.assign(comparison.options, options.overrides);
+  const player = new Player(host, comparison, options);
+  await player.charts?.draw();
+  return player;
+}
+
+/** One player on a page. `replace` gives it other recordings, `destroy` takes it away. */
+export class Player {
+  constructor(host, comparison, options) {
+    this.host = host;
+    this.options = options;
+    this.eventKind = EVENT_KINDS[0];
+    this.store = new Store(comparison, this.#start(comparison));
+    this.root = el("div", { class: "mb-player", tabindex: 0, role: "region", "aria-label": "Player" });
+    host.append(this.root);
+    this.#build();
+    this.motion = new Motion(this.store, (now) => this.#draw(now));
+    this.store.subscribe((changed) => this.#changed(changed));
+    this.#listen();
+    this.layout();
+  }
+
+  /** Take other recordings; where they are the same run grown longer, the playhead stays. */
+  async replace(bytes) {
+    const comparison = await unpack(bytes);
+    const { store } = this;
+    const isSame = comparison.options.id === store.comparison.options.id;
+    const wasLive = store.comparison.options.live;
+    const patch = { comparison, runs: comparison.runs };
+    if (!isSame) Object.assign(patch, { hidden: null, loop: null, pinned: -1, ...this.#start(comparison) });
+    else if (wasLive && !comparison.options.live) Object.assign(patch, { isFollowing: false });
+    if (store.isFollowing || store.focus >= comparison.runs.length) patch.focus = comparison.runs.length - 1;
+    const isOtherLanes = comparison.runs.map((run) => run.label).join() !== store.runs.map((run) => run.label).join();
+    store.set(patch);
+    if (isOtherLanes) this.#buildLanes();
+    this.layout();
+    await this.charts?.draw();
+  }
+
+  destroy() {
+    this.motion.destroy();
+    this.resizes.disconnect();
+    document.removeEventListener("keydown", this.onKey);
+    this.scheme.removeEventListener("change", this.onScheme);
+    document.removeEventListener("fullscreenchange", this.onFullscreen);
+    for (const view of this.views) view.destroy?.();
+    this.charts?.destroy();
+    this.root.remove();
+    if (active === this) active = null;
+  }
+
+  /** Read the theme and the sizes anew. Called on every change of either. */
+  layout() {
+    const { store, root } = this;
+    const width = root.clientWidth;
+    if (!width) return; // in a hidden tab; the ResizeObserver calls again
+    const scale = store.isPresenting ? PRESENT_SCALE : this.store.comparison.options.scale ?? 1;
+    const found = readTheme(this.host instanceof ShadowRoot ? this.host.host : this.host, store.comparison.words, scale);
+    if (JSON.stringify(found) !== JSON.stringify(this.theme)) {
+      this.theme = found;
+      if (this.charts) this.charts.theme = found;
+    }
+    applyTheme(root, this.theme);
+    root.classList.toggle("mb-narrow", width < NARROW);
+    root.classList.toggle("mb-many", store.runs.length > 1);
+    root.classList.toggle("mb-present", store.isPresenting);
+    this.isNarrow = width < NARROW;
+    const inner = (element) => Math.max(120, Math.floor(element.clientWidth));
+    this.lanes.forEach((lane, k) => lane.focus(k === store.focus, this.isNarrow && store.runs.length > 1));
+    const shown = this.lanes[this.isNarrow ? store.focus : 0].element;
+    this.width = inner(shown.querySelector(".mb-lane-slots"));
+    const side = inner(shown.querySelector(".mb-lane-side"));
+    for (const lane of this.lanes) lane.prepare(this.theme, this.width, side);
+    this.axis.prepare(this.theme, this.width);
+    this.axis.element.style.marginLeft = this.isNarrow ? "0" : `${shown.querySelector(".mb-lane-slots").offsetLeft - shown.offsetLeft}px`;
+    this.transport.prepare(this.theme, inner(this.transport.element.querySelector(".mb-scrub")));
+    this.charts?.resize();
+    this.motion.wake();
+    this.counted = 0;
+  }
+
+  /** Enter or leave present mode: nothing but the player, in large type. */
+  present() {
+    this.store.set({ isPresenting: !this.store.isPresenting });
+    if (this.store.isPresenting) this.root.requestFullscreen?.().catch(() => {}); // refused in some frames: it fills the page
+    else if (document.fullscreenElement) document.exitFullscreen();
+  }
+
+  escape() {
+    if (this.store.isPresenting) this.present();
+    else this.store.set({ pinned: -1 });
+  }
+
+  help() {
+    this.keys.showModal();
+  }
+
+  // -- inside -------------------------------------------------------------------------------------
+
+  /** Fields of the store to begin with: from the link or the page's address, else sensible ones. */
+  #start(comparison) {
+    const { start = {}, live, autoplay } = comparison.options;
+    const axis = start.axis === "iterations" ? "iterations" : "time";
+    const runs = comparison.runs;
+    const focus = runs.findIndex((run) => run.policy === start.focus);
+    const isStill = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const pinned = Number.isInteger(start.pin) && start.pin < runs[0].requests.length ? start.pin : -1;
+    return {
+      axis,
+      focus: focus >= 0 ? focus : runs.length - 1,
+      pinned,
+      position: Math.max(0, start.position ?? 0),
+      view: start.view === "close" ? "close" : "whole",
+      speed: SPEEDS.includes(start.speed) ? start.speed : 1,
+      loop: start.loop ?? null,
+      isFollowing: Boolean(live),
+      isPlaying: Boolean(live) || (Boolean(autoplay) && !isStill),
+    };
+  }
+
+  #build() {
+    const { store, options, root } = this;
+    this.provenance = new Provenance(store);
+    this.transport = new Transport(this);
+    this.tabs = el("div", { class: "mb-tabs", role: "group", "aria-label": "Lane" });
+    this.lanesBox = el("div", { class: "mb-lanes" });
+    this.axis = new Axis(store);
+    this.why = new WhyCard(store);
+    this.story = new Story(store);
+    this.predict = new Predict(store, options.storage ?? storageOrNothing());
+    this.charts = options.vegaEmbed ? new Charts(store, options.vegaEmbed, {}) : null;
+    this.mirror = new Mirror(store, (run, place, runs, places) => [
+      describeRoofline(run, place), describeTokens(runs, places), describeDurations(run, place),
+    ]);
+    this.fork = options.onFork ? new ForkDialog(this) : null;
+    this.share = new Share(this);
+    this.takeAway = new TakeAway(this);
+    this.keys = keysDialog();
+    this.views = [this.why, this.story, this.predict, this.mirror];
+    this.fixedLegend = el("div", {});
+    const tools = el("div", { class: "mb-tools" }, this.fork?.button, this.share.button, this.takeAway.element,
+      el("button", { type: "button", text: "Present", title: "Present mode (P)", on: { click: () => this.present() } }),
+      el("button", { type: "button", text: "Keys", title: "List of keys (?)", on: { click: () => this.help() } }));
+    const left = el("div", { class: "mb-left" }, this.predict.element, this.why.element, this.story.element);
+    const right = el("div", { class: "mb-right" }, this.charts?.element);
+    root.append(this.provenance.element, this.transport.element, this.tabs, this.lanesBox, this.axis.element, this.fixedLegend,
+      tools, el("div", { class: "mb-panels" }, left, right), this.mirror.element, this.keys,
+      ...(this.fork ? [this.fork.dialog] : []), this.share.dialog);
+    root.classList.toggle("mb-bare", store.comparison.options.controls === "none");
+    this.#buildLanes();
+  }
+
+  #buildLanes() {
+    const { store } = this;
+    this.lanes = store.runs.map((_, index) => new Lane(store, index));
+    this.lanesBox.replaceChildren(...this.lanes.map((lane) => lane.element));
+    this.fixedLegend.replaceChildren(legend(store.comparison.words));
+    this.tabs.replaceChildren(...store.runs.map((run, index) =>
+      el("button", { type: "button", text: run.label, on: { click: () => store.set({ focus: index }) } })));
+    this.provenance.draw();
+  }
+
+  #listen() {
+    this.onKey = (event) => {
+      const isInside = event.composedPath().includes(this.root);
+      const isFree = !document.activeElement || document.activeElement === document.body;
+      if (!isInside && !(isFree && active === this)) return;
+      const action = this.store.comparison.options.controls === "none" && !isInside ? null : actionOf(event);
+      if (!action) return;
+      event.preventDefault();
+      event.stopPropagation();
+      action(this);
+    };
+    // Captured, because the page around may have keys of its own.
+    document.addEventListener("keydown", this.onKey, true);
+    active ??= this;
+    this.root.addEventListener("pointerdown", () => { active = this; });
+    this.resizes = new ResizeObserver(() => this.layout());
+    this.resizes.observe(this.root);
+    this.scheme = window.matchMedia("(prefers-color-scheme: dark)");
+    this.onScheme = () => this.refresh();
+    this.scheme.addEventListener("change", this.onScheme);
+    this.onFullscreen = () => {
+      if (!document.fullscreenElement && this.store.isPresenting && this.wasFullscreen) this.store.set({ isPresenting: false });
+      this.wasFullscreen = Boolean(document.fullscreenElement);
+    };
+    document.addEventListener("fullscreenchange", this.onFullscreen);
+  }
+
+  /** The page's theme may have changed. */
+  async refresh() {
+    const before = this.theme;
+    this.layout();
+    if (this.theme !== before) await this.charts?.draw();
+  }
+
+  #changed(changed) {
+    const isStructural = ["focus", "view", "isPresenting"].some((name) => changed.has(name));
+    if (isStructural) {
+      this.layout();
+      if (changed.has("focus") || changed.has("isPresenting")) this.charts?.draw();
+    }
+    if (changed.has("axis")) this.charts?.draw();
+    for (const [index, tab] of [...this.tabs.children].entries()) tab.setAttribute("aria-pressed", String(index === this.store.focus));
+  }
+
+  #draw(now) {
+    const { store, width } = this;
+    if (!width) return;
+    const places = store.places;
+    const scale = sharedScale(store, width, 34 * this.theme.scale);
+    const request = store.hover.request >= 0 ? store.hover.request : store.pinned;
+    const isCounting = !store.isPlaying || !this.counted || now - this.counted > COUNT_MS;
+    if (isCounting) this.counted = now;
+    this.lanes.forEach((lane, k) => {
+      if (this.isNarrow && k !== store.focus) return;
+      lane.draw(scale, places[k], request);
+      if (isCounting) lane.count(places[k]);
+    });
+    this.axis.draw(scale);
+    this.transport.draw(places);
+    this.root.classList.toggle("mb-asking", Boolean(store.hidden));
+    const told = places.map((place, k) => (store.hidden?.lane === k ? beforeQuestion(store, place) : place));
+    for (const view of this.views) view.update(told);
+    if (!store.hidden) this.charts?.update(places);
+    this.frames = (this.frames ?? 0) + 1;
+  }
+}
+
+/** Where a run is, told as if the step that a question is about had not begun. */
+function beforeQuestion(store, place) {
+  const i = store.hidden.iteration - 1;
+  return place.i > i ? { ...place, i, ended: i + 1, isRunning: false } : place;
+}
+
+function storageOrNothing() {
+  try {
+    return window.localStorage;
+  } catch {
+    return null; // a sandboxed frame has none
+  }
+}

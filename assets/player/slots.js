@@ -1,0 +1,148 @@
+// The slot timeline of one lane: painted in tiles once, so that a frame only copies them.
+
+import { Surface } from "./dom.js";
+import { Patterns, SlotPainter } from "./paint.js";
+import { Scale } from "./scale.js";
+import { Segments } from "./segments.js";
+
+const TILE = 512; // CSS pixels
+const MOST_TILES = 12;
+const FUTURE = 0.3; // opacity of what is still to come
+const VEIL = 0.72; // over what does not belong to the request that is lit up
+
+export class Slots {
+  /** @param {import("./store.js").Store} store @param {number} lane */
+  constructor(store, lane) {
+    this.store = store;
+    this.lane = lane;
+    this.surface = new Surface({ class: "mb-slots" });
+    this.element = this.surface.canvas;
+    this.tiles = new Map();
+  }
+
+  get run() {
+    return this.store.runs[this.lane];
+  }
+
+  /** Take a new size, theme or recording: everything is painted anew when it is next needed. */
+  prepare(theme, width, rowHeight) {
+    const isNew = this.run !== this.preparedRun;
+    const resized = this.surface.resize(width, Math.ceil(rowHeight * this.run.slots));
+    if (!isNew && !resized && theme === this.theme && rowHeight === this.rowHeight) return;
+    if (isNew) this.segments = new Segments(this.run);
+    Object.assign(this, { theme, rowHeight, preparedRun: this.run });
+    this.patterns = new Patterns(theme, this.surface.ratio);
+    this.painter = new SlotPainter(this.run, this.segments, { theme, patterns: this.patterns, rowHeight });
+    this.tiles.clear();
+  }
+
+  /** Draw the frame. `scale` is shared by all lanes; `request` (or -1) is lit up; `hidden` hides the future. */
+  draw(scale, request, hidden) {
+    const { surface, theme, store } = this;
+    const context = surface.clear();
+    const now = scale.x(store.position);
+    this.#copy(context, scale, 0, now, 1);
+    if (!hidden) this.#copy(context, scale, now, surface.width, FUTURE);
+    if (request >= 0) this.#lightUp(context, scale, request, hidden ? now : surface.width);
+    this.#marks(context, scale, hidden);
+    context.fillStyle = theme.ink;
+    context.fillRect(Math.round(now) - 0.75, 0, 1.5, surface.height);
+  }
+
+  /** What lies at a pixel: {slot, iteration, request}. */
+  at(scale, x, y) {
+    const { run, store } = this;
+    const slot = Math.min(run.slots - 1, Math.max(0, Math.floor(y / this.rowHeight)));
+    const { i, isRunning } = run.locate(scale.axis, scale.position(x));
+    const isHidden = store.hidden?.lane === this.lane && i >= store.hidden.iteration;
+    if (i < 0 || !isRunning || isHidden) return { slot, iteration: -1, request: -1 };
+    const row = run.rowInSlot(slot, i);
+    return { slot, iteration: i, request: row < 0 ? -1 : run.entries.request[row] };
+  }
+
+  #copy(context, scale, from, to, opacity) {
+    if (to <= from) return;
+    const { surface } = this;
+    context.save();
+    context.beginPath();
+    context.rect(from, 0, to - from, surface.height);
+    context.clip();
+    context.globalAlpha = opacity;
+    const shift = scale.origin * scale.factor;
+    for (let tile = Math.floor((shift + from) / TILE); tile * TILE < shift + to; tile++) {
+      context.drawImage(this.#tile(scale, tile), tile * TILE - shift, 0, TILE, surface.height);
+    }
+    context.restore();
+  }
+
+  #tile(scale, number) {
+    const key = `${scale.axis} ${scale.factor} ${number}`;
+    const kept = this.tiles.get(key);
+    if (kept) {
+      this.tiles.delete(key); // and put last, as the one used most recently
+      this.tiles.set(key, kept);
+      return kept;
+    }
+    const { ratio, height } = this.surface;
+    const canvas = document.createElement("canvas");
+    canvas.width = Math.round(TILE * ratio);
+    canvas.height = Math.round(height * ratio);
+    const context = canvas.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const from = (number * TILE) / scale.factor;
+    const own = new Scale(scale.axis, from, scale.factor, TILE);
+    this.painter.paint(context, own, from, from + TILE / scale.factor);
+    this.tiles.set(key, canvas);
+    if (this.tiles.size > MOST_TILES) this.tiles.delete(this.tiles.keys().next().value);
+    return canvas;
+  }
+
+  #lightUp(context, scale, request, until) {
+    const { surface, theme, segments, run, store } = this;
+    const now = scale.x(store.position);
+    context.globalAlpha = VEIL;
+    context.fillStyle = theme.surface;
+    context.fillRect(0, 0, surface.width, surface.height);
+    for (const [from, to, opacity] of [[0, now, 1], [now, until, 0.55]]) {
+      if (to <= from) continue;
+      context.save();
+      context.beginPath();
+      context.rect(from, 0, to - from, surface.height);
+      context.clip();
+      context.globalAlpha = opacity;
+      for (const k of segments.byRequest.of(request)) {
+        const begins = scale.x(run.position(scale.axis, segments.from[k]));
+        const ends = scale.x(run.endPosition(scale.axis, segments.to[k]));
+        if (ends > from && begins < to) this.painter.segment(context, scale, k);
+      }
+      context.restore();
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** Where the run ends, a mark of an iteration under the pointer, and a fork's first step. */
+  #marks(context, scale, hidden) {
+    const { surface, theme, run, store } = this;
+    const line = (position, dash, colour) => {
+      const x = Math.round(scale.x(position)) - 0.5;
+      context.setLineDash(dash);
+      context.strokeStyle = colour;
+      context.lineWidth = 1.4;
+      context.beginPath();
+      context.moveTo(x, 0);
+      context.lineTo(x, surface.height);
+      context.stroke();
+      context.setLineDash([]);
+    };
+    if (!hidden) line(run.lastPosition(scale.axis), [2, 2], theme.ink);
+    if (run.fork) line(run.position(scale.axis, run.fork.iteration), [6, 3], theme.accent);
+    const { lane, iteration } = store.hover;
+    if (lane === this.lane && iteration >= 0) {
+      const x = scale.x(run.position(scale.axis, iteration));
+      const width = Math.max(2, scale.x(run.endPosition(scale.axis, iteration)) - x);
+      context.strokeStyle = theme.ink;
+      context.lineWidth = 1;
+      context.strokeRect(x - 0.5, 0.5, width + 1, surface.height - 1);
+    }
+  }
+}

@@ -1,0 +1,131 @@
+// Taking it away: a picture of this frame, a film of a range, the metrics as a table.
+
+import { seek } from "./actions.js";
+import { el } from "./dom.js";
+
+const FRAMES_PER_S = 30;
+const KINDS = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm"];
+
+export class TakeAway {
+  constructor(player) {
+    this.player = player;
+    const item = (text, title, onClick) => el("button", { type: "button", text, title, on: { click: onClick } });
+    this.film = item("Film (WebM)", "Plays the loop, or everything, and keeps it as a film", () => this.toggleFilm());
+    this.element = el("span", { class: "mb-takeaway" },
+      item("Picture (PNG)", "This frame as a picture", () => this.picture()),
+      typeof MediaRecorder === "undefined" ? null : this.film,
+      player.store.comparison.csv ? item("Metrics (CSV)", "Every metric of every policy", () => this.csv()) : null);
+  }
+
+  async picture() {
+    const { root } = this.player;
+    const canvas = document.createElement("canvas");
+    paintPage(root, canvas, window.devicePixelRatio || 1, true);
+    const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+    save(blob, `${this.#name()}.png`);
+    return blob;
+  }
+
+  csv() {
+    save(new Blob([this.player.store.comparison.csv], { type: "text/csv" }), `${this.#name()}.csv`);
+  }
+
+  toggleFilm() {
+    if (this.recorder) this.recorder.stop();
+    else this.#startFilm();
+  }
+
+  /** Play the loop (or all) once and record what the lanes and charts show. */
+  #startFilm() {
+    const { store, root } = this.player;
+    const canvas = document.createElement("canvas");
+    paintPage(root, canvas, 1, false);
+    const stream = canvas.captureStream(FRAMES_PER_S);
+    const chunks = [];
+    this.recorder = new MediaRecorder(stream, { mimeType: KINDS.find((kind) => MediaRecorder.isTypeSupported(kind)) });
+    this.recorder.ondataavailable = ({ data }) => chunks.push(data);
+    const [from, to] = store.loop?.[1] != null ? store.loop : [0, store.end];
+    let latest = from;
+    const stop = store.subscribe((changed) => {
+      if (changed.has("position")) {
+        if (store.position < latest) this.recorder?.stop(); // the loop began again
+        latest = store.position;
+      }
+      if (changed.has("isPlaying") && !store.isPlaying) this.recorder?.stop();
+    });
+    const timer = setInterval(() => paintPage(root, canvas, 1, false), 1000 / FRAMES_PER_S);
+    this.recorder.onstop = () => {
+      clearInterval(timer);
+      stop();
+      for (const track of stream.getTracks()) track.stop();
+      this.recorder = null;
+      this.film.textContent = "Film (WebM)";
+      store.set({ isPlaying: false });
+      save(new Blob(chunks, { type: "video/webm" }), `${this.#name()}.webm`);
+    };
+    this.film.textContent = "Stop filming";
+    seek(store, from);
+    this.recorder.start();
+    store.set({ isPlaying: true });
+    if (to <= from) this.recorder.stop();
+  }
+
+  #name() {
+    const { comparison } = this.player.store;
+    return `minibatch-${comparison.runs[0].scenario}`.replace(/[^\w.-]+/g, "-");
+  }
+}
+
+function save(blob, name) {
+  const url = URL.createObjectURL(blob);
+  el("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** Paint what the player shows on a canvas: its canvases and its words where they stand; `isWhole`: the cards too. */
+function paintPage(root, canvas, ratio, isWhole) {
+  const frame = root.getBoundingClientRect();
+  const style = getComputedStyle(root);
+  const parts = [...root.querySelectorAll(".mb-provenance, .mb-clocks, .mb-lane, .mb-axis, .mb-right, .mbw-card")]
+    .filter((part) => (isWhole || !part.matches(".mbw-card")) && part.getClientRects().length);
+  const bottom = Math.max(...parts.map((part) => part.getBoundingClientRect().bottom)) - frame.top + 16;
+  // Films need even sizes.
+  const [width, height] = [frame.width, bottom].map((size) => 2 * Math.ceil((size * ratio) / 2));
+  if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, -frame.left * ratio, -frame.top * ratio);
+  context.fillStyle = style.getPropertyValue("--surface");
+  context.fillRect(frame.left, frame.top, frame.width, bottom);
+  for (const part of parts) {
+    const canvases = part.matches("canvas") ? [part] : part.querySelectorAll("canvas");
+    for (const inner of canvases) {
+      const box = inner.getBoundingClientRect();
+      if (box.width && box.height && inner.width) context.drawImage(inner, box.left, box.top, box.width, box.height);
+    }
+    paintWords(context, part);
+  }
+}
+
+/** Every word at its place, in its own type and colour. */
+function paintWords(context, part) {
+  const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const parent = node.parentElement;
+    if (!node.data.trim() || parent.closest("select, pre, [hidden], details:not([open]) > :not(summary), .mb-hidden")) continue;
+    const { font, color, opacity, visibility } = getComputedStyle(parent);
+    if (visibility === "hidden") continue;
+    context.font = font;
+    context.fillStyle = color;
+    context.globalAlpha = Number(opacity);
+    context.textBaseline = "alphabetic";
+    for (const { index, 0: word } of node.data.matchAll(/\S+/g)) {
+      range.setStart(node, index);
+      range.setEnd(node, index + word.length);
+      const box = range.getBoundingClientRect();
+      const { fontBoundingBoxAscent: up, fontBoundingBoxDescent: down } = context.measureText(word);
+      context.fillText(word, box.left, box.top + (box.height - up - down) / 2 + up);
+    }
+    context.globalAlpha = 1;
+  }
+}

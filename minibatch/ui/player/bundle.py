@@ -1,0 +1,79 @@
+"""The player's modules joined into one, for hosts that take a single script.
+
+Every module of assets/player is read once, after those that it imports; `import` lines and the word
+`export` go, so all share one scope. That asks two things of the modules, which are checked here: names
+at their top are used once, and they import from each other alone.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+from minibatch.ui.player.runtime import vega_runtime
+
+FOLDER = Path(__file__).parents[3] / "assets" / "player"
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w.]+)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?:default )?(?=(?:async )?function|class|const|let)", re.MULTILINE)
+_TOP = re.compile(r"^(?:export )?(?:default )?(?:async )?(?:function|class|const|let) (\w+)", re.MULTILINE)
+_RUNTIME_EXPORT = re.compile(r"export\s*\{\s*(\w+) as vegaEmbed,?\s*\};?\s*$")
+
+
+class BundleError(RuntimeError):
+    """Modules that cannot share one scope."""
+
+
+@cache
+def styles() -> str:
+    """The player's CSS."""
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.css")))
+
+
+@cache
+def component_script() -> str:
+    """The module that Streamlit mounts: Vega, the player, and its adapter as the default export."""
+    return f"{_vega()}\n{_joined('streamlit.js')}\nexport default mount;\n"
+
+
+@cache
+def page_script() -> str:
+    """The module of a page of its own: it calls `openPage` in assets/player/page.js itself."""
+    return f"{_vega()}\n{_joined('page.js')}\n"
+
+
+def _joined(entry: str) -> str:
+    order: list[str] = []
+    _visit(entry, order, ())
+    owner: dict[str, str] = {}
+    parts = []
+    for name in order:
+        text = (FOLDER / name).read_text(encoding="utf-8")
+        for top in _TOP.findall(text):
+            if top in owner:
+                raise BundleError(f"{top} stands at the top of {owner[top]} and of {name}: rename one")
+            owner[top] = name
+        body = _EXPORT.sub("", _IMPORT.sub("", text))
+        if re.search(r"^(import|export)\b", body, re.MULTILINE):
+            raise BundleError(f"{name} imports or exports in a way that this bundler does not know")
+        parts.append(body)
+    return "\n".join(parts)
+
+
+def _visit(name: str, order: list[str], above: tuple[str, ...]) -> None:
+    if name in above:
+        raise BundleError(f"{' -> '.join([*above, name])}: modules import each other in a circle")
+    if name in order:
+        return
+    for imported in _IMPORT.findall((FOLDER / name).read_text(encoding="utf-8")):
+        _visit(imported, order, (*above, name))
+    order.append(name)
+
+
+def _vega() -> str:
+    """Vega's embedder as `vegaEmbed`, in a scope of its own: its short names would meet ours."""
+    text = vega_runtime()
+    found = _RUNTIME_EXPORT.search(text)
+    if not found:
+        raise BundleError("Vega's bundle does not end with the export of vegaEmbed: another vl-convert-python is needed")
+    return f"const vegaEmbed = (() => {{\n{text[: found.start()]}\nreturn {found[1]};\n}})();"
