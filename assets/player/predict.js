@@ -35,6 +35,7 @@ export class Predict {
     this.#wasPlaying = store.isPlaying;
     this.#id = store.comparison.options.id;
     this.#build();
+    this.#showTally();
     this.unsubscribe = store.subscribe((changed) => this.#onChange(changed));
     this.update();
   }
@@ -58,8 +59,6 @@ export class Predict {
 
   /** Draw what depends on the playhead; cheap where nothing has changed. */
   update() {
-    const { asked, right } = this.score.summary();
-    setText(this.tally, asked ? `${right} of ${plural(asked, "answer")} right` : "");
     const isIdle = !this.#open && !this.result.hasChildNodes();
     const next = isIdle && this.isOn ? this.#next(() => true) : null;
     const isAnswered = next !== null && this.#answered.has(next.key);
@@ -101,6 +100,11 @@ export class Predict {
     // Keys that answer are not to move the playhead as well.
     event.stopPropagation();
     if (event.key === "Escape" && this.#open) this.#skip();
+  }
+
+  #showTally() {
+    const { asked, right } = this.score.summary();
+    setText(this.tally, asked ? `${right} of ${plural(asked, "answer")} right` : "");
   }
 
   #showIdle(text) {
@@ -150,8 +154,11 @@ export class Predict {
     const lane = this.store.focus;
     const run = this.store.runs[lane];
     if (!run) return [];
-    if (!this.#questions.has(run)) this.#questions.set(run, questionsOf(run));
-    return this.#questions.get(run).map((question) => ({ key: `${lane} ${question.id}`, run, lane, question }));
+    if (!this.#questions.has(run)) {
+      const asked = questionsOf(run).map((question) => ({ key: `${lane} ${question.id}`, run, lane, question }));
+      this.#questions.set(run, asked);
+    }
+    return this.#questions.get(run);
   }
 
   #next(test) {
@@ -189,6 +196,7 @@ export class Predict {
     const graded = grade(question, given);
     const { right, credit } = graded;
     this.score.record({ kind: question.kind, confidence, right, credit, when: Date.now() });
+    this.#showTally();
     this.#answered.add(key);
     this.#open = null;
     this.asking.replaceChildren();
@@ -208,6 +216,7 @@ export class Predict {
 
   #forget() {
     this.score.clear();
+    this.#showTally();
     this.#close();
     this.update();
     this.switch.focus({ preventScroll: true });
