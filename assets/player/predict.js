@@ -92,7 +92,8 @@ export class Predict {
     this.asking = el("div", { class: "mbp-asking" });
     this.result = el("div", { class: "mbp-result", role: "status", "aria-live": "polite", tabindex: "-1" });
     const bar = el("div", { class: "mbp-bar" }, this.switch, this.tally, this.idle, this.again, next);
-    this.element = el("section", { class: "mbp-predict", "aria-label": "Predict" }, bar, this.asking, this.result);
+    this.element = el("section", { class: "mbp-predict", "aria-label": "Predict", tabindex: "-1" });
+    this.element.append(bar, this.asking, this.result);
     this.element.addEventListener("keydown", (event) => this.#onKey(event));
   }
 
@@ -210,7 +211,6 @@ export class Predict {
   #goOn() {
     this.#close();
     this.update();
-    this.switch.focus({ preventScroll: true });
     this.#set({ isPlaying: true });
   }
 
@@ -219,22 +219,23 @@ export class Predict {
     this.#showTally();
     this.#close();
     this.update();
-    this.switch.focus({ preventScroll: true });
   }
 
   #skip(patch = {}) {
     this.#skipped = this.#open.key;
     this.#close();
     this.update();
-    this.switch.focus({ preventScroll: true });
     this.#set(patch);
   }
 
   #close() {
     const wasOpen = this.#open !== null;
+    const isFocused = this.element.getRootNode().activeElement?.closest(".mbp-asking, .mbp-result");
     this.#open = null;
     this.asking.replaceChildren();
     this.result.replaceChildren();
+    // The panel itself, where the keys of the player work and Tab goes on from here.
+    if (isFocused) this.element.focus({ preventScroll: true });
     if (wasOpen) this.#set({ hidden: null });
   }
 

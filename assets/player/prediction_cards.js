@@ -113,8 +113,11 @@ export function resultCard({ question, given, confidence, right, credit, answerL
 function calibrationNote(score, confidence) {
   const bin = score.calibrationAt(confidence);
   if (!bin) return null;
-  const times = bin.count === 1 ? "the one time" : `of ${bin.count} times`;
-  const text = `When you said ${percent(bin.claimed)} %, you were right ${percent(bin.observed)} % ${times}.`;
+  const said = `you said ${percent(bin.claimed)} %`;
+  const text =
+    bin.count === 1
+      ? `This is the first time that ${said}.`
+      : `When ${said}, you were right ${percent(bin.observed)} % of ${bin.count} times.`;
   return el("p", { class: "mbp-calibration", text });
 }
 

@@ -402,7 +402,7 @@ def test_a_wrong_answer_by_keyboard_is_explained_and_counted(player: Modules) ->
     assert f"{labels[values.index(question['answer'])]}. You said {labels[wrong]}." in text
     [sentence, *_] = Step(recording, question["iteration"]).sentences(*PREEMPTIONS)
     assert sentence in text
-    assert "When you said 60 %, you were right 0 % the one time." in text
+    assert "This is the first time that you said 60 %." in text
     assert page.evaluate("document.activeElement.classList.contains('mbp-result')")
     assert result.get_attribute("aria-live") == "polite"
     assert state(player)["hidden"] is None
@@ -413,6 +413,7 @@ def test_a_wrong_answer_by_keyboard_is_explained_and_counted(player: Modules) ->
     assert page.evaluate("document.activeElement.textContent") == "Go on"
     page.keyboard.press("Enter")
     assert state(player)["isPlaying"]
+    assert page.evaluate("document.activeElement === p.element")
     player.run("tick(s.position + 1);")
     assert state(player) == {**state(player), "isPlaying": True, "hidden": None}
     # Nor after seeking back, but for the asking.
