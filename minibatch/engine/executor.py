@@ -16,10 +16,12 @@ class Result:
     Attributes:
         token_ids: the sampled token of every sequence with `samples`, by request id.
         duration_ns: how long the iteration took on the executor's clock, in nanoseconds.
+        host_ns: the scheduler's part beside it, where a recorded iteration is repeated.
     """
 
     token_ids: dict[int, int]
     duration_ns: int
+    host_ns: int = 0
 
 
 class Executor(Protocol):

@@ -13,6 +13,7 @@ from minibatch.engine.text import Tokenizer, pieces
 from minibatch.recording.schema import Header, Recording
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.draft import PolicyError
+from minibatch.scheduling.hand_over import hand_over
 from minibatch.scheduling.invariants import check_plan, check_state
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.policy import Policy
@@ -105,6 +106,19 @@ class Engine:
                 on_step(self, plan)
         return not self._pending and not self.state.has_work
 
+    def change(
+        self, policy: Policy | None = None, config: SchedulerConfig | None = None, executor: Executor | None = None
+    ) -> None:
+        """Go on from here under another policy, with other knobs or on another executor; None keeps what there is.
+
+        Raises:
+            ValueError: as `SchedulerState.change`.
+        """
+        chosen = self.policy if policy is None else hand_over(policy, self.state)
+        self.state.change(self.state.config if config is None else config, chosen.hold_slots)
+        self.policy = chosen
+        self.executor = self.executor if executor is None else executor
+
     def recording(self, header: Header, tokenizer: Tokenizer | None = None) -> Recording:
         """Everything recorded so far; with a tokenizer, the text that was written as well."""
         complete = not self._pending and not self.state.has_work
@@ -121,7 +135,7 @@ class Engine:
 
     def _finish_iteration(self, plan: Plan, result: Result) -> list[RequestState]:
         """Record and commit; returns the requests that finished."""
-        duration_ns = result.duration_ns
+        duration_ns = result.duration_ns + result.host_ns
         if self.executor.clock == "measured":
             duration_ns += self._host_ns
             self._host_ns = 0

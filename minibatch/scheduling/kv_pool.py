@@ -8,6 +8,7 @@ end of the pool fit nobody.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count, islice
 
 from minibatch.scheduling.config import SchedulerConfig
 
@@ -49,6 +50,22 @@ class KVPool:
 
     def release(self, block_table: Sequence[int]) -> None:
         self.free_units.extend(block_table[:: self.unit])
+
+    def resize(self, num_blocks: int, held: Sequence[int]) -> None:
+        """Have `num_blocks` from now on; `held`, the blocks that have an owner, stay where they are.
+
+        The free units with the highest numbers go. New ones are handed out after all old ones.
+        """
+        firsts = held[:: self.unit]
+        change = num_blocks // self.unit - len(firsts) - len(self.free_units)
+        if change < 0:
+            gone = set(sorted(self.free_units)[change:])
+            self.free_units = [first for first in self.free_units if first not in gone]
+        else:
+            known = {*firsts, *self.free_units}
+            unused = (first for first in count(0, self.unit) if first not in known)
+            self.free_units = [*islice(unused, change)][::-1] + self.free_units
+        self.num_blocks = num_blocks
 
 
 class KVDraft:

@@ -41,7 +41,7 @@ class SchedulerState:
 
     def why_refused(self, request: Request) -> Reason | None:
         """Why `request` could never finish here however long it waited; None if it can."""
-        config, total = self.config, request.num_prompt_tokens + request.sampling.max_tokens
+        config, total = self.config, _most_tokens(request)
         if total > config.max_model_len:
             numbers = {"prompt": request.num_prompt_tokens, "max_tokens": request.sampling.max_tokens}
             return Reason(Code.REFUSED_LENGTH, request.request_id, {**numbers, "max_model_len": config.max_model_len})
@@ -82,6 +82,47 @@ class SchedulerState:
                 self._finish(seq.request)
         self._release_slots()
         return finished
+
+    def change(self, config: SchedulerConfig, hold_slots: bool) -> None:
+        """Go on with other knobs. Requests stay where they are, whatever knobs they came in under.
+
+        A request whose slot is no more moves to the lowest free one.
+
+        Raises:
+            ValueError: what is held or queued now does not fit; the sentence says what would.
+        """
+        self._check_change(config)
+        self.pool.resize(config.num_kv_blocks, [block for request in self.running for block in request.block_table])
+        self.config, self.hold_slots = config, hold_slots
+        self._release_slots()
+        moving = [request for request in self.slots[config.max_num_seqs :] if request is not None]
+        self.slots = self.slots[: config.max_num_seqs] + [None] * (config.max_num_seqs - len(self.slots))
+        for request in moving:
+            request.slot = self.slots.index(None)
+            self.slots[request.slot] = request
+
+    def _check_change(self, config: SchedulerConfig) -> None:
+        pool = KVPool(config)
+        for knob, name in (("block_size", "block_size"), ("kv_layout", "paged"), ("max_model_len", "unit")):
+            if getattr(pool, name) != getattr(self.pool, name):
+                raise ValueError(f"{knob} decides how all of the KV pool is laid out: serve the requests anew with it")
+        slots = sum(holder is not None for holder in self.slots)
+        if slots > config.max_num_seqs:
+            raise ValueError(f"{slots} slots are held at this point: use max_num_seqs of {slots} or more")
+        if not self.has_work:
+            return
+        longest = max((*self.running, *self.swapped, *self.waiting), key=lambda request: _most_tokens(request.request))
+        total = _most_tokens(longest.request)
+        if total > config.max_model_len:
+            raise ValueError(
+                f"r{longest.request_id} is here and may come to {total} tokens: use max_model_len of {total} or more"
+            )
+        held, needs = sum(len(request.block_table) for request in self.running), pool.max_blocks(total - 1)
+        if max(held, needs) > config.num_kv_blocks:
+            raise ValueError(
+                f"{held} KV blocks are held at this point, and r{longest.request_id} may come to need {needs}: "
+                f"use num_kv_blocks of {max(held, needs)} or more"
+            )
 
     def _preempt(self, request: RequestState, by_swap: bool) -> None:
         self.running.remove(request)
@@ -131,3 +172,8 @@ class SchedulerState:
             if request is not None and request.status is Status.FINISHED:
                 self.slots[slot] = None
                 request.slot = None
+
+
+def _most_tokens(request: Request) -> int:
+    """Tokens of `request` at its longest: prompt and output."""
+    return request.num_prompt_tokens + request.sampling.max_tokens
