@@ -38,7 +38,7 @@ def _roofline() -> alt.LayerChart:
     )
     shape = alt.Shape("kind:N", scale=alt.Scale(domain=list(KINDS), range=list(SHAPES)), legend=None)
     layers = [
-        _source("points").mark_point(style="point").encode(x, y, shape),
+        _source("points").mark_point(style="iteration", filled=True).encode(x, y, shape),
         _source("ridges").mark_rule(style="ridge").encode(x, y, y2="top:Q"),
         _source("roofs").mark_line(style="roof", clip=True).encode(x, y, detail="roof:N", order="intensity:Q"),
     ]
@@ -52,15 +52,15 @@ def _tokens() -> alt.LayerChart:
         scale=alt.Scale(domain=list(range(len(DASHES))), range=[list(dash) for dash in DASHES]),
         legend=None,
     )
-    x = alt.X("x:Q", scale=_scale("x"), axis=_x_axis("{axis}"))
-    y = alt.Y("tokens:Q", scale=_scale("y"), axis=_y_axis("tokens written", tickCount=4))
-    return _layered([_source("written").mark_line(style="whole").encode(x, y, dash, order="x:Q")])
+    x = alt.X("x:Q", scale=_scale("x"), axis=_x_axis("{axis}", tickCount=6, format=",.9~g"))
+    y = alt.Y("tokens:Q", scale=_scale("y"), axis=_y_axis("tokens", values=alt.ExprRef("y_ticks"), format=",d"))
+    return _layered([_source("written").mark_line(style="whole").encode(x, y, dash, order="x:Q")], "y_ticks")
 
 
 def _durations() -> alt.LayerChart:
     """How long each iteration of one run takes, and the part of it that stalls somebody."""
-    x = alt.X("x:Q", scale=_scale("x"), axis=_x_axis("{axis}"))
-    y = alt.Y("ms:Q", scale=_scale("y"), axis=_y_axis("ms an iteration ({clock})", tickCount=4))
+    x = alt.X("x:Q", scale=_scale("x"), axis=_x_axis("{axis}", tickCount=6, format=",.9~g"))
+    y = alt.Y("ms:Q", scale=_scale("y"), axis=_y_axis("ms ({clock})", tickCount=4, format=",.9~g"))
     steps = _source("steps")
     return _layered(
         [
@@ -76,7 +76,7 @@ def _source(name: str) -> alt.Chart:
 
 def _scale(axis: str, kind: Literal["linear", "log"] = "linear") -> alt.Scale:
     """A scale whose domain is the parameter `x_domain` or `y_domain`."""
-    return alt.Scale(type=kind, domain=alt.ExprRef(f"{axis}_domain"), nice=False, zero=False)
+    return alt.Scale(type=kind, domain=alt.ExprRef(f"{axis}_domain"), nice=False)
 
 
 def _x_axis(title: str, **rest: Any) -> alt.Axis:
