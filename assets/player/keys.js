@@ -43,7 +43,7 @@ export function actionOf(event) {
   if (type === "radio" && event.key.startsWith("Arrow")) return null;
   const isPressable = tag === "BUTTON" || tag === "A" || tag === "SUMMARY" || type === "checkbox" || type === "radio";
   if (isPressable && (event.key === " " || event.key === "Enter")) return null;
-  if (target?.closest?.("dialog[open], [role=dialog], [role=listbox], [role=combobox]")) return null;
+  if (target?.closest?.("dialog[open], [role=dialog], [role=listbox], [role=combobox], .mbp-question")) return null;
   const name = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
   const lower = name.length === 1 ? name.toLowerCase() : name;
   const found = KEYS.find(([keys]) => keys.includes(name) || keys.includes(lower));

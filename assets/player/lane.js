@@ -30,7 +30,7 @@ export class Lane {
   /** Lay out for a theme and the widths of the two canvases. */
   prepare(theme, width, side) {
     const { run, store } = this;
-    const grown = store.isPresenting ? theme.scale : theme.scale ** 0.3;
+    const grown = theme.scale ** (store.isPresenting ? 0.5 : 0.3); // type grows more: all lanes must stay in view
     let row = Math.max(4.5, Math.min(16, ROWS / run.slots)) * grown;
     if (store.view === "close" && store.focus === this.index) row = Math.max(row, CLOSE_ROW * grown);
     this.slots.prepare(theme, width, row);
@@ -63,11 +63,10 @@ export class Lane {
   /** Refresh the numbers: not at every frame, because text costs more than pictures. */
   count(place) {
     const now = counters(this.run, place);
-    const total = this.run.requests.length;
-    const words = {
+        const words = {
       "tok/s": threeFigures(now.tokensPerSecond),
       busy: `${now.busy}/${this.run.slots}`,
-      done: `${now.done}/${total}`,
+      done: `${now.done}/${now.total}`,
       "TTFT p95": duration(now.ttftP95),
       "ITL p95": duration(now.itlP95),
       stalled: duration(now.stalled),

@@ -76,8 +76,9 @@ export class Motion {
     const { store } = this;
     const [from, to] = store.loop?.[1] != null ? store.loop : [0, Infinity];
     if (position >= to) {
-      store.set({ position: from });
-      if (this.ahead) this.ahead.position = from;
+      const again = from + ((position - from) % (to - from));
+      store.set({ position: again });
+      if (this.ahead) this.ahead.position = again;
     } else if (position >= store.end) {
       store.set({ position: store.end, isPlaying: false });
     } else {

@@ -25,7 +25,7 @@ import { WhyCard } from "./why_card.js";
 
 const NARROW = 760; // pixels: below, lanes are shown one at a time
 const COUNT_MS = 120; // between two refreshes of the numbers while playing
-const PRESENT_SCALE = 1.5;
+const PRESENT_SCALE = 1.4;
 
 /** The player that answers the keyboard when nothing on the page has the focus. */
 let active = null;
@@ -57,6 +57,7 @@ export class Player {
     this.eventKind = EVENT_KINDS[0];
     this.store = new Store(comparison, this.#start(comparison));
     this.root = el("div", { class: "mb-player", tabindex: 0, role: "region", "aria-label": "Player" });
+    this.root.player = this; // for whoever embeds the page
     host.append(this.root);
     this.#build();
     this.motion = new Motion(this.store, (now) => this.#draw(now));
@@ -103,7 +104,7 @@ export class Player {
     const found = readTheme(this.host instanceof ShadowRoot ? this.host.host : this.host, store.comparison.words, scale);
     if (JSON.stringify(found) !== JSON.stringify(this.theme)) {
       this.theme = found;
-      if (this.charts) this.charts.theme = found;
+      this.charts?.setTheme(found);
     }
     applyTheme(root, this.theme);
     root.classList.toggle("mb-narrow", width < NARROW);
@@ -245,7 +246,7 @@ export class Player {
       this.layout();
       if (changed.has("focus") || changed.has("isPresenting")) this.charts?.draw();
     }
-    if (changed.has("axis")) this.charts?.draw();
+    if (changed.has("axis") || changed.has("hidden")) this.charts?.draw();
     for (const [index, tab] of [...this.tabs.children].entries()) tab.setAttribute("aria-pressed", String(index === this.store.focus));
   }
 

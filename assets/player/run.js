@@ -25,9 +25,7 @@ export class Run {
   constructor(meta, columns, head) {
     Object.assign(this, meta, { columns: undefined });
     this.words = head.words;
-    this.slots = meta.config.max_num_seqs;
     this.blockSize = meta.config.block_size;
-    this.numBlocks = meta.config.num_kv_blocks;
     this.isPaged = meta.config.kv_layout !== "contiguous";
     this.requests = head.requests[meta.requests].map(([arrival, promptTokens, maxTokens, prompt], id) => ({
       id, arrival, promptTokens, maxTokens, prompt, pieces: head.texts[meta.texts][id], finish: meta.finish[id],

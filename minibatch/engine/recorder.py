@@ -51,6 +51,8 @@ class Recorder:
             if self._last_wait.get(request) == reason:
                 return
             self._last_wait[request] = reason
+        elif reason.code in (Code.ADMITTED, Code.RESUMED):
+            self._last_wait.pop(request, None)  # it may wait for the same again after an eviction
         self._reasons.append((self.num_iterations, _CODE_NUMBER[reason.code], request))
         self._numbers.append(tuple(int(reason.numbers[name]) for name in NUMBERS[reason.code]))
 

@@ -73,6 +73,8 @@ class Progress:
 
 OnProgress = Callable[[Progress], None]
 ShouldStop = Callable[[], bool]
+OnSnapshot = Callable[[Callable[[], list[Recording]]], None]
+"""Offered, after every iteration, a function that records what there is so far; calling it is optional."""
 
 
 class Session:
@@ -159,17 +161,23 @@ class Session:
         )
 
 
-def run_job(job: Job, on_progress: OnProgress | None = None, should_stop: ShouldStop | None = None) -> list[Recording]:
+def run_job(
+    job: Job,
+    on_progress: OnProgress | None = None,
+    should_stop: ShouldStop | None = None,
+    on_snapshot: OnSnapshot | None = None,
+) -> list[Recording]:
     """Serve the job's workload under each of its policies; one recording each.
 
-    `should_stop` is asked between iterations: a job that it stops gives what was recorded so far.
+    `should_stop` is asked between iterations: a job that it stops gives what was recorded so far. The
+    run's clock stands still during `on_progress` and `on_snapshot`.
 
     Raises:
         ValueError: as `Session`.
     """
     session = Session(job)
     session.warm_up(should_stop)
-    recordings = []
+    recordings: list[Recording] = []
     for index, policy in enumerate(session.policies):
         engine = session.engine(policy)
 
@@ -177,6 +185,8 @@ def run_job(job: Job, on_progress: OnProgress | None = None, should_stop: Should
             if on_progress is not None:
                 done = engine.num_finished
                 on_progress(Progress(policy.name, index, len(session.policies), done, engine.num_requests))
+            if on_snapshot is not None and engine.recorder.num_iterations:
+                on_snapshot(lambda: [*recordings, session.record(engine)])
 
         finished = engine.run(report, should_stop)
         if engine.recorder.num_iterations or finished:

@@ -1,10 +1,9 @@
-"""The Compare page: one workload under several policies, from a recording to its charts."""
+"""The Compare page: one workload under several policies, from a recording or a run to its player."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +15,19 @@ from minibatch.analysis.summary import HEADLINES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui import jobs
 from minibatch.ui.controls import Choice, RunForm, sidebar
+from minibatch.ui.forks import fork_run, show_fork
 from minibatch.ui.jobs import JobQueue, Status, Ticket
-from minibatch.ui.lanes import lanes_chart
-from minibatch.ui.ledger_bars import NAMES, ledger_chart, ledger_columns, request_time_rows, slot_time_rows
+from minibatch.ui.knobs import fork_knobs
+from minibatch.ui.ledger_bars import NAMES, ledger_chart, ledger_columns, slot_time_rows
+from minibatch.ui.links import start_of
 from minibatch.ui.metrics_table import metrics_frame, metrics_html
 from minibatch.ui.notices import Notice, show
 from minibatch.ui.palette import Theme, theme
-from minibatch.ui.roofline import limits, roofline_chart
+from minibatch.ui.player.component import show_player
+from minibatch.ui.player.payload import pack
 from minibatch.ui.sources import Shown, from_run
-from minibatch.ui.summary import (
-    clocks,
-    header_html,
-    intro_html,
-    lane_html,
-    ledger_legend_html,
-    phases_html,
-    progress_words,
-    provenances,
-    roofline_legend_html,
-)
-from minibatch.ui.texts import request_label, same_requests, texts_html
+from minibatch.ui.summary import clocks, intro_html, ledger_legend_html, progress_words, provenances
+from minibatch.ui.takeaway import downloads
 
 STYLE = Path(__file__).parents[2] / "assets" / "ui" / "compare.css"
 RUN_SENTENCE = "The same requests, under each policy in turn."
@@ -44,6 +36,8 @@ NO_RUN = Notice("Choose a workload in the sidebar and press Run.", "note")
 NOTHING_RECORDED = Notice("The run was cancelled before it recorded anything.", "note")
 LARGE = 1.5
 """How much larger type is on a projector."""
+POLL_S = 0.4
+"""Between two looks at a run in progress."""
 
 
 def page() -> None:
@@ -51,49 +45,86 @@ def page() -> None:
     choice = sidebar()
     look = theme(st.context.theme.type, LARGE if choice.large else 1.0)
     st.html(f"<style>{STYLE.read_text(encoding='utf-8')}\n:root {{ --mb-scale: {look.scale} }}</style>")
-    shown = _shown(choice)
-    if shown is not None:
-        shown = shown.only(choice.policies)
-        if shown.recordings:
-            comparison(shown, look)
-        else:
-            show(NO_POLICY)
+    st.html("<h1 class='mb-brand'>Minibatch</h1>")
+    if choice.problem:
+        show(choice.problem)
+    if choice.form is not None:
+        _run(choice, choice.form, look)
+    elif choice.shown is not None:
+        _comparison(choice.shown.only(choice.policies), choice.link, look)
 
 
-def comparison(shown: Shown, look: Theme) -> None:
-    """Every view of some recordings."""
-    st.html(header_html(shown.recordings))
-    _lanes(shown, look)
+def _comparison(shown: Shown, link: Mapping[str, str] | None, look: Theme) -> None:
+    """The player of some recordings, and the tables that go with it."""
+    if not shown.recordings:
+        show(NO_POLICY)
+        return
+    _player(shown, {"link": link, **_start(shown.key)}, look)
+    _details(shown, look)
+
+
+def _player(shown: Shown, options: Mapping[str, Any], look: Theme) -> None:
+    """The player, always in one place, so that the browser keeps it from one recording to the next."""
+    live = bool(options.get("live"))
+    given = {"id": shown.key, "scale": look.scale, **options, **({} if live else {"knobs": fork_knobs()})}
+    data = pack(shown.recordings, given, level=1) if live else _packed((shown.key, repr(given)), shown, given)
+    wish = show_player(data, "player")
+    if wish:
+        _ask(shown, wish)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _packed(key: tuple[str, str], _shown: Shown, _options: Mapping[str, Any]) -> bytes:
+    return pack(_shown.recordings, _options)
+
+
+def _start(key: str) -> dict[str, Any]:
+    """Where the player begins: where the link says, for the recording that it leads to."""
+    if "linked" not in st.session_state:
+        st.session_state["linked"] = (key, start_of(st.query_params.to_dict()))
+    linked, start = st.session_state["linked"]
+    if linked != key or not start:
+        return {"autoplay": True}
+    return {"start": start}
+
+
+def _details(shown: Shown, look: Theme) -> None:
+    _fork(shown, look)
     _metrics(shown)
     _slot_time(shown, look)
-    _roofline(shown, look)
-    if same_requests(shown.recordings) and shown.recordings[0].requests:
-        _one_request(shown, look)
+    st.html("<h2>Take it away</h2>")
+    downloads(shown)
 
 
-def _shown(choice: Choice) -> Shown | None:
-    if choice.form is None:
-        if choice.problem:
-            show(choice.problem)
-        return choice.shown
-    refusal = _start(choice.form) if choice.form.pressed else None
+# -- a run on this machine ------------------------------------------------------------------------
+
+
+def _run(choice: Choice, form: RunForm, look: Theme) -> None:
+    refusal = _submit(form) if form.pressed else None
     ticket: Ticket | None = st.session_state.get("ticket")
-    if refusal or ticket is None or not ticket.finished:
-        st.html(intro_html("Run on this machine", RUN_SENTENCE))
     if refusal:
         show(refusal)
-    elif ticket is None:
-        show(NO_RUN)
     # A refusal stands alone, but a run that goes on must still be watched.
     if ticket is None or (refusal and ticket.finished):
-        return None
+        st.html(intro_html("Run on this machine", RUN_SENTENCE))
+        if not refusal:
+            show(NO_RUN)
+        return
+    if ticket.status is Status.FAILED:
+        show(Notice(ticket.error, "error"))
+        return
+    if ticket.finished and not ticket.recordings:
+        show(NOTHING_RECORDED)
+        return
     if not ticket.finished:
-        _progress(ticket)
-        return None
-    return _result(ticket)
+        _poll(ticket, form.link, look)
+        return
+    shown = from_run(ticket.key, ticket.recordings).only(choice.policies)
+    st.container()  # where the progress stood: the player keeps its place on the page
+    _comparison(shown, form.link, look)
 
 
-def _start(form: RunForm) -> Notice | None:
+def _submit(form: RunForm) -> Notice | None:
     """Start the run, or say why not."""
     latest: Ticket | None = st.session_state.get("ticket")
     if latest and latest.status is Status.FAILED:
@@ -118,42 +149,66 @@ def _queue() -> JobQueue:
     return JobQueue()
 
 
-@st.fragment(run_every=0.5)
-def _progress(ticket: Ticket) -> None:
+@st.fragment(run_every=POLL_S)
+def _poll(ticket: Ticket, link: Mapping[str, str] | None, look: Theme) -> None:
+    """A run in progress: how far it is, and the player of what is recorded until now."""
     ticket.seen()
     if ticket.finished:
         st.rerun()
+    with st.container():
+        _progress(ticket, "cancel")
+    shown = from_run(ticket.key, ticket.recordings)
+    if shown.recordings:
+        _player(shown, {"link": link, "live": True}, look)
+
+
+def _progress(ticket: Ticket, key: str) -> None:
     ahead, progress = _queue().num_ahead(ticket), ticket.progress
     if ahead:
         words = f"Waiting for {ahead} other {'run' if ahead == 1 else 'runs'}"
     elif progress is None:
-        words = "Loading the model"
+        words = "Getting ready"
     else:
         words = progress_words(progress.policy, progress.num_finished, progress.num_requests)
     st.progress(ticket.share_done, words)
-    if st.button("Cancel", key="cancel", disabled=ticket.cancelled):
+    if st.button("Cancel", key=key, disabled=ticket.cancelled):
         ticket.cancel()
 
 
-def _result(ticket: Ticket) -> Shown | None:
-    if ticket.status is Status.FAILED:
+# -- what if --------------------------------------------------------------------------------------
+
+
+def _ask(shown: Shown, wish: Mapping[str, Any]) -> None:
+    """Queue the rerun that the player asks for; one that is still going makes way."""
+    _, _, latest = st.session_state.get("fork", (None, None, None))
+    if latest:
+        latest.cancel()
+    run = fork_run(shown, wish)
+    st.session_state["fork"] = (shown.key, run, _queue().submit(run))
+
+
+def _fork(shown: Shown, look: Theme) -> None:
+    """The fork that was asked for last, if it is of these recordings."""
+    key, run, ticket = st.session_state.get("fork", (None, None, None))
+    if key != shown.key:
+        return
+    if not ticket.finished:
+        _poll_fork(ticket)
+    elif ticket.status is Status.FAILED:
         show(Notice(ticket.error, "error"))
-        return None
-    if not ticket.recordings:
-        show(NOTHING_RECORDED)
-        return None
-    return from_run(ticket.key, ticket.recordings)
+    else:
+        show_fork(run, ticket.key, look)
 
 
-def _lanes(shown: Shown, look: Theme) -> None:
-    end_ns = max(recording.end_ns for recording in shown.recordings)
-    st.html(phases_html(look))
-    for i, recording in enumerate(shown.recordings):
-        left, right = st.columns([2, 7], gap="small")
-        left.html(lane_html(recording))
-        with right:
-            last = i == len(shown.recordings) - 1
-            _draw((shown.key, "lane", i, look), partial(lanes_chart, recording, end_ns, look, last))
+@st.fragment(run_every=POLL_S)
+def _poll_fork(ticket: Ticket) -> None:
+    ticket.seen()
+    if ticket.finished:
+        st.rerun()
+    _progress(ticket, "cancel fork")
+
+
+# -- below the player -----------------------------------------------------------------------------
 
 
 def _metrics(shown: Shown) -> None:
@@ -178,36 +233,6 @@ def _slot_time(shown: Shown, look: Theme) -> None:
     st.html(ledger_legend_html([(NAMES[name], look.phase(name)) for name in ledger_columns(rows)]))
     axis = f"seconds of a mean slot, {clocks(shown.recordings)}"
     _draw((shown.key, "slots", look), partial(ledger_chart, rows, axis, look))
-
-
-def _roofline(shown: Shown, look: Theme) -> None:
-    shared = limits(shown.recordings)
-    if shared is None:
-        return
-    st.html("<h2>Roofline: what each iteration asked of the machine, and got</h2>")
-    st.html(roofline_legend_html(shown.recordings))
-    for column, recording in zip(st.columns(len(shown.recordings)), shown.recordings, strict=True):
-        with column:
-            st.html(f"<h3>{escape(recording.header.policy)}</h3>")
-            key = (shown.key, "roofline", recording.header.policy, look)
-            _draw(key, partial(roofline_chart, recording, shared, look))
-
-
-def _one_request(shown: Shown, look: Theme) -> None:
-    first = shown.recordings[0]
-    st.html("<h2>One request</h2>")
-    request_id = st.selectbox(
-        "Request",
-        range(len(first.requests)),
-        format_func=lambda i: request_label(first, i),
-        key=f"request {shown.key}",
-    )
-    rows = request_time_rows(shown.recordings, request_id)
-    if rows:
-        st.html(ledger_legend_html([(NAMES[name], look.phase(name)) for name in ledger_columns(rows)]))
-        axis = f"seconds since r{request_id} arrived, {clocks(shown.recordings)}"
-        _draw((shown.key, "request", request_id, look), partial(ledger_chart, rows, axis, look))
-    st.html(texts_html(shown.recordings, request_id))
 
 
 def _draw(key: tuple[Any, ...], make: Callable[[], alt.LayerChart]) -> None:

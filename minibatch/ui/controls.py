@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import streamlit as st
 
 from minibatch.recording.storage import RecordingError
 from minibatch.scheduling import POLICIES
 from minibatch.ui import sources
+from minibatch.ui.choices import MODELS, RUN, SOURCES, TYPED
 from minibatch.ui.knobs import knob_widgets
+from minibatch.ui.links import LinkError, knob_preset, recording_link, run_link, widget_values
 from minibatch.ui.notices import Notice
 from minibatch.ui.sources import Shown
 from minibatch.ui.summary import title
 from minibatch.workload.scenarios import SCENARIOS
 
-Source = Literal["Recorded", "Run on this machine", "Open a file"]
-SOURCES: tuple[Source, ...] = ("Recorded", "Run on this machine", "Open a file")
-TYPED = "typed"
-MODELS = ("bundled", "random:gpt2", "random:gpt2-medium", "random:gpt2-large", "random:gpt2-xl")
 ANOTHER = "another one"
 EXAMPLE = "Once upon a time there was a fox\nThe old woman opened the door and\nOne winter morning"
 NO_RECORDINGS = Notice("There are no bundled recordings yet: make them with python -m minibatch record.", "warning")
@@ -35,11 +33,14 @@ class RunForm:
     Attributes:
         job: the fields of the engine's `Job` but its config, by name.
         knobs: the fields of `SchedulerConfig`, not yet checked.
+        pressed: start it now.
+        link: parameters of an address that brings it back; None where none can.
     """
 
     job: dict[str, Any]
     knobs: dict[str, Any]
     pressed: bool
+    link: dict[str, str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,35 +53,62 @@ class Choice:
         form: the run, if that is the source.
         policies: those to show or to run; of a recording its own, whether this program knows them or not.
         large: type for a projector.
+        link: parameters of an address that brings the recording back; None where none can.
     """
 
     policies: tuple[str, ...]
     large: bool
+    link: dict[str, str] | None = None
     shown: Shown | None = None
     problem: Notice | None = None
     form: RunForm | None = None
 
 
 def sidebar() -> Choice:
-    """Draw the sidebar and read it."""
+    """Draw the sidebar and read it. The first time, the page's address says what it begins with."""
+    trouble = _follow_link()
     with st.sidebar:
         source = st.radio("Source", SOURCES, key="source")
-        shown, problem, form = None, None, None
+        shown, problem, form, link = None, None, None, None
         policies: tuple[str, ...] = ()
-        if source == "Run on this machine":
+        if source == RUN:
             policies = _policies(tuple(POLICIES))
             form = _run_form(policies)
         else:
             shown, problem = _bundled() if source == "Recorded" else _upload()
             if shown is not None:
                 policies = _policies(shown.policies)
+                if source == "Recorded":
+                    link = recording_link(st.session_state["recording"], policies, shown.policies)
         large = st.toggle("Large type", key="large", help="For a projector: readable from the back row.")
-    return Choice(policies, large, shown, problem, form)
+    return Choice(policies, large, link, shown, trouble or problem, form)
+
+
+def _follow_link() -> Notice | None:
+    """Set the widgets as the address asks, once; says what is wrong with it."""
+    if "followed" in st.session_state:
+        return None
+    st.session_state["followed"] = True
+    parameters = st.query_params.to_dict()
+    try:
+        values = widget_values(parameters, sources.bundled_files(sources.recordings_folder()))
+    except LinkError as error:
+        return Notice(f"This link can't be followed: {error}.", "warning")
+    st.session_state.update(values)
+    st.session_state["wanted policies"] = parameters.get("policies", "").split(",") if values else []
+    st.session_state["run at once"] = values.get("source") == RUN
+    return None
 
 
 def _policies(names: Sequence[str]) -> tuple[str, ...]:
     """Some of `names`. The choice holds from one recording to the next while they have the same policies."""
-    chosen = st.multiselect("Policies", names, default=names, key=f"policies {names}")
+    key = f"policies {names}"
+    wanted = [name for name in st.session_state.pop("wanted policies", []) if name in names]
+    if wanted:
+        st.session_state[key] = wanted
+    elif key not in st.session_state:
+        st.session_state[key] = list(names)
+    chosen = st.multiselect("Policies", names, key=key)
     return tuple(name for name in names if name in chosen)
 
 
@@ -139,8 +167,8 @@ def _run_form(policies: tuple[str, ...]) -> RunForm:
     seed = left.number_input("seed", value=0, min_value=0, step=1, key="seed")
     temperature = right.number_input("temperature", value=0.7, min_value=0.0, step=0.1, key="temperature")
     with st.expander("Knobs"):
-        knobs = knob_widgets(scenario, {} if typed else SCENARIOS[scenario].knobs)
-    pressed = st.button("Run", type="primary", width="stretch", key="run")
+        knobs = knob_widgets(scenario, knob_preset(scenario))
+    pressed = st.button("Run", type="primary", width="stretch", key="run") or st.session_state.pop("run at once", False)
     job = {
         "policies": policies,
         "scenario": None if typed else scenario,
@@ -151,7 +179,7 @@ def _run_form(policies: tuple[str, ...]) -> RunForm:
         "seed": int(seed),
         "temperature": float(temperature),
     }
-    return RunForm(job, knobs, pressed)
+    return RunForm(job, knobs, pressed, run_link(job, knobs))
 
 
 def _scenario_label(name: str) -> str:

@@ -14,6 +14,9 @@ from uuid import uuid4
 
 from minibatch.recording.schema import Recording
 
+SNAPSHOT_EVERY_S = 0.3
+"""A page that watches a run sees what happened so long ago, and a little more."""
+
 ABANDONED_AFTER_S = 120.0
 """A run that no page has asked about for so long is stopped: its tab is closed."""
 
@@ -34,10 +37,17 @@ class Progress(Protocol):
 
 
 class Work(Protocol):
-    """A run: reports its progress, stops when told, returns what it has recorded until then."""
+    """A run: reports its progress, stops when told, returns what it has recorded until then.
+
+    `on_snapshot` is offered a way to take what is recorded so far, between two iterations.
+    """
 
     def __call__(
-        self, *, on_progress: Callable[[Progress], None], should_stop: Callable[[], bool]
+        self,
+        *,
+        on_progress: Callable[[Progress], None],
+        should_stop: Callable[[], bool],
+        on_snapshot: Callable[[Callable[[], list[Recording]]], None],
     ) -> list[Recording]: ...
 
 
@@ -54,7 +64,7 @@ class Ticket:
 
     Attributes:
         key: its name among all runs.
-        recordings: what was recorded; of a cancelled run, until then.
+        recordings: what was recorded; of a run in progress, until a moment ago; of a cancelled one, until then.
         error: why it failed, as a sentence.
     """
 
@@ -66,6 +76,7 @@ class Ticket:
     error: str = ""
     cancelled: bool = False
     last_seen: float = field(default_factory=time.monotonic)
+    last_snapshot: float = 0.0
 
     @property
     def finished(self) -> bool:
@@ -87,6 +98,12 @@ class Ticket:
     def seen(self) -> None:
         """A page is still waiting for this run."""
         self.last_seen = time.monotonic()
+
+    def offer_snapshot(self, take: Callable[[], list[Recording]]) -> None:
+        """Take what is recorded so far, if the last time is long enough ago."""
+        if time.monotonic() - self.last_snapshot >= SNAPSHOT_EVERY_S:
+            self.recordings = take()
+            self.last_snapshot = time.monotonic()
 
     def should_stop(self) -> bool:
         return self.cancelled or time.monotonic() - self.last_seen > ABANDONED_AFTER_S
@@ -130,7 +147,9 @@ class JobQueue:
             ticket.progress = progress
 
         try:
-            ticket.recordings = ticket.work(on_progress=on_progress, should_stop=ticket.should_stop)
+            ticket.recordings = ticket.work(
+                on_progress=on_progress, should_stop=ticket.should_stop, on_snapshot=ticket.offer_snapshot
+            )
             ticket.status = Status.DONE
         except ValueError as error:
             ticket.error = str(error)
@@ -142,10 +161,14 @@ class JobQueue:
 
 
 def run_on_engine(
-    job: dict[str, Any], *, on_progress: Callable[[Progress], None], should_stop: Callable[[], bool]
+    job: dict[str, Any],
+    *,
+    on_progress: Callable[[Progress], None],
+    should_stop: Callable[[], bool],
+    on_snapshot: Callable[[Callable[[], list[Recording]]], None],
 ) -> list[Recording]:
     """Run a job on this machine. `job` holds the fields of the engine's `Job` by name."""
     # Only the worker imports the engine: opening the app must not import torch.
     from minibatch.engine.session import Job, run_job
 
-    return run_job(Job(**job), on_progress, should_stop)
+    return run_job(Job(**job), on_progress, should_stop, on_snapshot)

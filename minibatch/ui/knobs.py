@@ -3,32 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import streamlit as st
 
+from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import KNOB_HELP, SchedulerConfig
 
 
 def knob_widgets(scenario: str, preset: Mapping[str, Any]) -> dict[str, Any]:
     """Every knob by name. A scenario keeps its own values, which start from `preset`."""
-    kinds = get_type_hints(SchedulerConfig)
     values = {}
-    for knob in fields(SchedulerConfig):
-        start = preset.get(knob.name, knob.default)
-        values[knob.name] = _widget(knob.name, kinds[knob.name], start, f"knob {scenario} {knob.name}")
+    for name, kind in get_type_hints(SchedulerConfig).items():
+        key = f"knob {scenario} {name}"
+        if key not in st.session_state:
+            st.session_state[key] = preset[name]
+        values[name] = _widget(name, kind, key)
     return values
 
 
-def _widget(name: str, kind: Any, start: Any, key: str) -> Any:
+def fork_knobs() -> dict[str, dict[str, Any]]:
+    """What "What if" can change: by name its kind, its choices where it has some, and its line of help."""
+    from minibatch.engine.fork import KNOBS
+
+    kinds = get_type_hints(SchedulerConfig)
+    knobs: dict[str, dict[str, Any]] = {}
+    for name in KNOBS:
+        kind = kinds.get(name)
+        choices = tuple(POLICIES) if name == "policy" else get_args(kind) if get_origin(kind) is Literal else None
+        knobs[name] = {
+            "kind": "int" if kind is int else "float" if kind is float else "choice",
+            "choices": (True, False) if kind is bool else choices,
+            "help": KNOB_HELP.get(name, "who decides from here on"),
+        }
+    return knobs
+
+
+def _widget(name: str, kind: Any, key: str) -> Any:
     text = KNOB_HELP[name]
     if get_origin(kind) is Literal:
-        choices = get_args(kind)
-        return st.selectbox(name, choices, index=choices.index(start), key=key, help=text)
+        return st.selectbox(name, get_args(kind), key=key, help=text)
     if kind is bool:
-        return st.checkbox(name, value=start, key=key, help=text)
+        return st.checkbox(name, key=key, help=text)
     if kind is int:
         # No limits here: SchedulerConfig says in a sentence what it refuses.
-        return st.number_input(name, value=start, step=1, key=key, help=text)
-    return st.number_input(name, value=float(start), step=0.01, format="%.3g", key=key, help=text)
+        return st.number_input(name, step=1, key=key, help=text)
+    return st.number_input(name, step=0.01, format="%.3g", key=key, help=text)

@@ -1,4 +1,4 @@
-"""Where the time went, as one stacked bar a policy: of its slots, or of one request."""
+"""Where the slots' time went, as one stacked bar a policy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from minibatch.analysis.formats import duration, percent
-from minibatch.analysis.ledger import REQUEST_COLUMNS, SLOT_COLUMNS, request_ledger, slot_ledger
+from minibatch.analysis.ledger import SLOT_COLUMNS, slot_ledger
 from minibatch.analysis.timeline import Timeline
 from minibatch.recording.schema import Recording
 from minibatch.ui.frame import framed, table
@@ -35,15 +35,6 @@ def slot_time_rows(recordings: Sequence[Recording]) -> list[dict[str, Any]]:
         ledger = slot_ledger(Timeline(recording))
         values = {name: int(ledger[name].sum()) / recording.num_slots for name in SLOT_COLUMNS}
         rows += _stack(recording, values, SLOT_COLUMNS)
-    return rows
-
-
-def request_time_rows(recordings: Sequence[Recording], request_id: int) -> list[dict[str, Any]]:
-    """One request's seconds by policy and column; each policy's sum to its E2E."""
-    rows = []
-    for recording in recordings:
-        ledger = request_ledger(Timeline(recording))
-        rows += _stack(recording, {name: int(ledger[name][request_id]) for name in REQUEST_COLUMNS}, REQUEST_COLUMNS)
     return rows
 
 

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import functools
 import os
+import socket
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import pytest
 from playwright import sync_api
+
+from minibatch.ui.sources import FOLDER_VARIABLE
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = Path("/usr/bin/chromium")
@@ -25,14 +33,11 @@ FLAGS = [
 ]
 
 
-def need_chromium() -> None:
-    """Skip the module on a machine without Chromium, but never in CI."""
-    if not os.environ.get("CI") and not CHROMIUM.exists():
-        pytest.skip(f"there is no {CHROMIUM}", allow_module_level=True)
-
-
 @contextmanager
 def launched() -> Iterator[sync_api.Browser]:
+    """Chromium. Skips the test on a machine without it, but never in CI."""
+    if not os.environ.get("CI") and not CHROMIUM.exists():
+        pytest.skip(f"there is no {CHROMIUM}")
     with sync_api.sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         yield chromium
@@ -57,3 +62,54 @@ def served(folder: Path) -> Iterator[str]:
     finally:
         server.shutdown()
         thread.join()
+
+
+@contextmanager
+def app_server(recordings: Path) -> Iterator[str]:
+    """The address of the app, showing a folder of recordings."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    environment = {**os.environ, FOLDER_VARIABLE: str(recordings)}
+    server = subprocess.Popen(
+        [*command, "--server.address", "127.0.0.1"], cwd=ROOT, env=environment,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(240):
+            try:
+                urlopen(f"{url}/_stcore/health", timeout=1)
+                break
+            except (URLError, OSError):
+                time.sleep(0.25)
+        yield url
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+class Watched:
+    """A page that notes its errors and what it asks of other machines."""
+
+    def __init__(self, page: sync_api.Page, address: str) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        self.outside: list[str] = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
+        page.on("request", lambda request: self._note(request.url, address))
+
+    def _note(self, url: str, address: str) -> None:
+        if not url.startswith((address, "data:", "blob:")):
+            self.outside.append(url)
+
+    @property
+    def player(self) -> sync_api.Locator:
+        """The first player on the page."""
+        return self.page.locator(".mb-player").first
+
+    def state(self, expression: str) -> object:
+        """A value of the player, which the expression calls `p`."""
+        return self.player.evaluate(f"(element) => {{ const p = element.player; return {expression}; }}")

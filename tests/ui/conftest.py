@@ -1,11 +1,20 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright import sync_api
 
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import save
 from minibatch.ui.sources import FOLDER_VARIABLE
+from tests.ui.browser import launched
 from tests.ui.recordings import continuous, static
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[sync_api.Browser]:
+    with launched() as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parents[3] / "assets" / "player"
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w.]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:default )?(?=(?:async )?function|class|const|let)", re.MULTILINE)
 _TOP = re.compile(r"^(?:export )?(?:default )?(?:async )?(?:function|class|const|let) (\w+)", re.MULTILINE)
-_RUNTIME_EXPORT = re.compile(r"export\s*\{\s*(\w+) as vegaEmbed,?\s*\};?\s*$")
+_RUNTIME_EXPORT = re.compile(r"export\s*\{\s*([\w$]+) as vegaEmbed,?\s*\};?\s*$")
 
 
 class BundleError(RuntimeError):
@@ -75,5 +75,7 @@ def _vega() -> str:
     text = vega_runtime()
     found = _RUNTIME_EXPORT.search(text)
     if not found:
-        raise BundleError("Vega's bundle does not end with the export of vegaEmbed: another vl-convert-python is needed")
+        raise BundleError(
+            "Vega's bundle does not end with the export of vegaEmbed: another vl-convert-python is needed"
+        )
     return f"const vegaEmbed = (() => {{\n{text[: found.start()]}\nreturn {found[1]};\n}})();"

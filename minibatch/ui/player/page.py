@@ -12,7 +12,9 @@ from minibatch.ui.player.bundle import page_script, styles
 from minibatch.ui.player.payload import pack
 from minibatch.ui.summary import title
 
-_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; media-src blob:"
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; media-src blob:"
+)
 """The browser itself holds the page to it: nothing is loaded from anywhere."""
 
 _STYLE = """

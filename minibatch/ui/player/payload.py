@@ -124,6 +124,8 @@ def _run(recording: Recording, label: str, shared: _Shared, columns: list[bytes]
         "complete": header.complete,
         "budget": header.token_budget,
         "config": dict(header.config),
+        "slots": recording.num_slots,
+        "numBlocks": recording.num_kv_blocks,
         "ceilings": dict(header.ceilings) if header.ceilings else None,
         "fork": dict(header.fork) if header.fork else None,
         "requests": shared.index(shared.requests, requests),

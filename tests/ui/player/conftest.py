@@ -11,9 +11,7 @@ from playwright import sync_api
 
 from minibatch.recording.schema import Recording
 from minibatch.ui.player.payload import pack
-from tests.ui.browser import ROOT, launched, need_chromium, served
-
-need_chromium()
+from tests.ui.browser import ROOT, served
 
 
 class Modules:
@@ -43,12 +41,6 @@ class Modules:
             f" return await (async () => {{ {script} }})(); }}"
         )
         return self.page.evaluate(body, argument)
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[sync_api.Browser]:
-    with launched() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="session")

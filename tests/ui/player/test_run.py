@@ -81,5 +81,7 @@ def test_blocks_and_queue_at_any_step_in_any_order(player: Modules) -> None:
         expected.append(owners.tolist())
     assert len(expected) > 64
     order = [len(expected) - 1, 3, 70, 0, 64, 63, 65, 10, *range(len(expected))]
-    got = player.load([recording]).run("return argument.map((i) => [...Array(14).keys()].map((b) => c.runs[0].ownersAt(i)[b] ?? -1));", order)
+    got = player.load([recording]).run(
+        "return argument.map((i) => [...Array(14).keys()].map((b) => c.runs[0].ownersAt(i)[b] ?? -1));", order
+    )
     assert got == [expected[i] for i in order]
