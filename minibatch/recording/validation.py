@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -48,6 +49,8 @@ def _check_header(header: Header) -> None:
         )
     for name in ("shape", "versions"):
         _require(isinstance(getattr(header, name), Mapping | None), f"header.{name} is not an object")
+    for name in ("config", "shape", "ceilings", "versions", "fork"):
+        _require(_is_json(getattr(header, name)), f"header.{name} holds what no JSON can")
     if header.ceilings is not None:
         _require(isinstance(header.ceilings, Mapping), "header.ceilings is not an object")
         for name in ("flops_per_s", "bytes_per_s"):
@@ -85,6 +88,7 @@ def _check_request(request_id: int, request: RequestRecord) -> None:
     _require(all(_is_text(piece) for piece in request.pieces), f"the text of {name} is not text")
     _require(request.finish_reason in _FINISHES, f"{name} finished with {request.finish_reason!r}")
     _require(isinstance(request.sampling, Mapping), f"the sampling of {name} is not an object")
+    _require(_is_json(request.sampling), f"the sampling of {name} holds what no JSON can")
 
 
 def _check_ranges(run: Recording) -> None:
@@ -159,6 +163,15 @@ def _check_tokens(run: Recording) -> None:
 def _is_text(value: Any) -> bool:
     """A string that can be written as UTF-8."""
     return isinstance(value, str) and not any("\ud800" <= c <= "\udfff" for c in value)
+
+
+def _is_json(value: Any) -> bool:
+    """Whether it can be written as JSON in UTF-8: Python reads infinite numbers and half characters too."""
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _whole(value: Any, low: int, high: int = LIMIT) -> bool:

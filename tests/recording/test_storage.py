@@ -134,6 +134,11 @@ def test_other_versions_are_refused_by_name():
         (("requests", 0, "max_tokens"), 1, "more than it may"),
         (("requests", 0, "pieces"), ["a"], "pieces of text"),
         (("requests",), None, "damaged"),
+        (("header", "config", "max_wait"), float("nan"), "header.config holds what no JSON can"),
+        (("header", "ceilings", "source"), "\ud800", "header.ceilings holds what no JSON can"),
+        (("header", "versions"), {"torch": "\udfff"}, "header.versions holds what no JSON can"),
+        (("header", "shape", "n_layer"), float("inf"), "header.shape holds what no JSON can"),
+        (("requests", 0, "sampling"), {"top_p": float("nan")}, "the sampling of request 0 holds what no JSON can"),
     ],
 )
 def test_contradictions_are_named(path, value, says):
