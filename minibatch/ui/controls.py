@@ -22,6 +22,7 @@ from minibatch.workload.scenarios import SCENARIOS
 
 ANOTHER = "another one"
 EXAMPLE = "Once upon a time there was a fox\nThe old woman opened the door and\nOne winter morning"
+_DEFAULTS = {"prompts": EXAMPLE, "max_tokens": 64, "seed": 0, "temperature": 0.7}
 NO_RECORDINGS = Notice("There are no bundled recordings yet: make them with python -m minibatch record.", "warning")
 NO_FILE = Notice("Choose a recording file in the sidebar.", "note")
 
@@ -149,14 +150,16 @@ def _upload() -> tuple[Shown | None, Notice | None]:
 
 
 def _run_form(policies: tuple[str, ...]) -> RunForm:
+    for key, value in _DEFAULTS.items():
+        st.session_state.setdefault(key, value)  # a link may have set it
     scenario = st.selectbox("Workload", [*SCENARIOS, TYPED], format_func=_scenario_label, key="scenario")
     typed = scenario == TYPED
     prompts: tuple[str, ...] = ()
     max_tokens = 64
     if typed:
-        text = st.text_area("Prompts, one a line", value=EXAMPLE, height=140, key="prompts")
+        text = st.text_area("Prompts, one a line", height=140, key="prompts")
         prompts = tuple(line.strip() for line in text.splitlines() if line.strip())
-        max_tokens = st.number_input("max_tokens", value=64, min_value=1, step=1, key="max_tokens")
+        max_tokens = st.number_input("max_tokens", min_value=1, step=1, key="max_tokens")
     else:
         st.caption(SCENARIOS[scenario].watch)
     model = st.selectbox("Model", [*MODELS, ANOTHER], key="model")
@@ -164,8 +167,8 @@ def _run_form(policies: tuple[str, ...]) -> RunForm:
         model = st.text_input("Hub name or local folder", key="model name").strip()
     clock = st.radio("Durations", ("measured", "modelled"), horizontal=True, key="clock")
     left, right = st.columns(2)
-    seed = left.number_input("seed", value=0, min_value=0, step=1, key="seed")
-    temperature = right.number_input("temperature", value=0.7, min_value=0.0, step=0.1, key="temperature")
+    seed = left.number_input("seed", min_value=0, step=1, key="seed")
+    temperature = right.number_input("temperature", min_value=0.0, step=0.1, key="temperature")
     with st.expander("Knobs"):
         knobs = knob_widgets(scenario, knob_preset(scenario))
     pressed = st.button("Run", type="primary", width="stretch", key="run") or st.session_state.pop("run at once", False)

@@ -96,9 +96,11 @@ def _run(parameters: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {"source": RUN, "scenario": scenario}
     choices = {"model": MODELS, "clock": get_args(Clock)}
     values |= {name: _one_of(name, parameters[name], known) for name, known in choices.items() if name in parameters}
-    for name, kind in (("seed", int), ("temperature", float), ("max_tokens", int)):
+    for name, kind, least in (("seed", int, 0), ("temperature", float, 0), ("max_tokens", int, 1)):
         if name in parameters:
             values[name] = _parse(name, parameters[name], kind)
+            if values[name] < least:
+                raise LinkError(f"{name} is {parameters[name]!r}, and at least {least} is wanted")
     if "prompts" in parameters:
         values["prompts"] = parameters["prompts"][:_MOST_TEXT]
     for knob in fields(SchedulerConfig):
@@ -116,7 +118,8 @@ def _parse(name: str, text: str, kind: Any) -> Any:
     if get_origin(kind) is Literal:
         return _one_of(name, text, get_args(kind))
     if kind is bool:
-        return _one_of(name, text, ("True", "False")) == "True"
+        # Links have Python's words, the player has JavaScript's.
+        return _one_of(name, {"True": "true", "False": "false"}.get(text, text), ("true", "false")) == "true"
     number = _number(text)
     if number is None or (kind is int and number != int(number)):
         raise LinkError(f"{name} is {text!r}, and a {'whole ' if kind is int else ''}number is wanted")
