@@ -8,9 +8,18 @@ from minibatch.analysis.formats import duration, percent, plural, three_figures
 from minibatch.analysis.summary import ROWS
 from minibatch.recording.schema import Recording
 from minibatch.ui.metrics_table import metrics_frame, metrics_html
-from minibatch.ui.summary import clocks, header_html, lane_html, provenance, provenances
-from minibatch.ui.texts import grouped_texts, texts_html
-from tests.ui.recordings import cancelled
+from minibatch.ui.notices import Notice, notice_html
+from minibatch.ui.summary import (
+    clocks,
+    intro_html,
+    ledger_legend_html,
+    progress_words,
+    provenance,
+    provenances,
+    title,
+    watch,
+)
+from tests.ui.recordings import HTML
 
 Pair = tuple[Recording, ...]
 
@@ -73,13 +82,6 @@ def test_the_table_marks_with_more_than_colour_and_says_measured(pair: Pair) -> 
     assert "output_throughput" in html
 
 
-def test_a_badge_says_what_was_measured_on_what(pair: Pair) -> None:
-    html = header_html((pair[0], cancelled(pair[1])))
-    assert "measured · 2-core CPU · model bundled · float32" in html
-    assert "cancelled before the end" in html
-    assert "measured" in lane_html(pair[0])
-
-
 def test_what_is_measured_and_what_modelled_is_said_by_policy(pair: Pair) -> None:
     modelled = replace(pair[1], header=replace(pair[1].header, clock="modelled", device="H100"))
     assert provenances(pair) == "measured on 2-core CPU, model bundled in float32"
@@ -87,25 +89,33 @@ def test_what_is_measured_and_what_modelled_is_said_by_policy(pair: Pair) -> Non
     assert clocks((pair[0], modelled)) == "measured and modelled"
 
 
-def test_a_header_that_somebody_wrote_stays_text(pair: Pair) -> None:
-    run = replace(pair[0], header=replace(pair[0].header, device="<b>x</b>", scenario="<script>", policy="<i>"))
-    for html in (header_html((run,)), lane_html(run)):
-        assert not [tag for tag in ("<b>x", "<script>", "<i>") if tag in html]
+def test_a_scenario_has_a_title_and_something_to_watch(pair: Pair) -> None:
+    known = pair[0].header
+    assert title(known) == "Chat: short and long answers mixed"
+    assert watch(known).startswith("In a static batch the short answers finish early")
+    assert title(replace(known, scenario="typed prompts")) == "Your own prompts"
+    assert (title(replace(known, scenario="mine")), watch(replace(known, scenario="mine"))) == ("mine", "")
 
 
-def test_equal_texts_are_shown_once(pair: Pair) -> None:
-    html = texts_html(pair, 0)
-    assert html.count("ab</p>") == 1
-    assert "same text under all policies" in html
+def test_progress_in_words() -> None:
+    assert progress_words("chunked", 12, 3200) == "chunked: 12 of 3,200 requests"
+    assert progress_words("static", 0, 1) == "static: 0 of 1 request"
 
 
-def test_different_texts_are_shown_by_policy(pair: Pair) -> None:
-    changed = replace(pair[1].requests[0], pieces=("x", "y"))
-    other = replace(pair[1], requests=(changed, *pair[1].requests[1:]))
-    assert grouped_texts((pair[0], other), 0) == [(("static",), "ab"), (("continuous",), "xy")]
+def test_what_somebody_wrote_stays_text(pair: Pair) -> None:
+    runs = [replace(run, header=replace(run.header, policy=f"{HTML}{k}", device=HTML)) for k, run in enumerate(pair)]
+    names = tuple(run.header.policy for run in runs)
+    for html in (
+        metrics_html(metrics_frame(runs), names, provenances(runs), grouped=True),
+        intro_html(HTML, HTML),
+        ledger_legend_html([(HTML, "#fff")]),
+        notice_html(Notice(HTML, "error")),
+    ):
+        assert "&lt;img src=x onerror=alert(1)&gt; &amp; **bold**" in html
+        assert "<img" not in html
 
 
-def test_a_prompt_is_text_and_nothing_else(pair: Pair) -> None:
-    html = texts_html(pair, 1)
-    assert "<img" not in html
-    assert "&lt;img src=x onerror=alert(1)&gt; &amp; **bold**" in html
+def test_a_notice_is_said_aloud_where_something_is_wrong() -> None:
+    assert "role='status'" in notice_html(Notice("Choose a policy.", "note"))
+    assert "role='alert'" in notice_html(Notice("There is no file.", "warning"))
+    assert "role='alert'" in notice_html(Notice("The run failed.", "error"))
