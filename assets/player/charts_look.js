@@ -68,8 +68,12 @@ export function chartsStyle(theme) {
 .mb-split-row span { white-space: nowrap; }
 .mb-split-row b { color: ${theme.ink}; font-weight: 600; }
 .mb-split-row i { display: inline-block; width: ${px(10)}; height: ${px(10)}; margin-right: ${px(5)}; }
+@container (min-width: ${px(520)}) {
+  .mb-charts-grid { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+  .mb-chart-roofline { grid-column: span 2; }
+}
 @container (min-width: ${ROOM * Math.min(theme.scale, 1.4)}px) {
   .mb-charts-grid { grid-template-columns: minmax(0, 1.2fr) minmax(0, 1fr); }
-  .mb-chart-roofline { grid-row: span 2; }
+  .mb-chart-roofline { grid-column: auto; grid-row: span 2; }
 }`;
 }

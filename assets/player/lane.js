@@ -27,15 +27,15 @@ export class Lane {
     return this.store.runs[this.index];
   }
 
-  /** Lay out for a theme and the widths of the two canvases. */
-  prepare(theme, width, side) {
+  /** Lay out for a theme and the widths of the two canvases; `room` is the most height of the slots. */
+  prepare(theme, width, side, room = Infinity) {
     const { run, store } = this;
-    const grown = theme.scale ** (store.isPresenting ? 0.5 : 0.3); // type grows more: all lanes must stay in view
-    let row = Math.max(4.5, Math.min(16, ROWS / run.slots)) * grown;
+    const grown = theme.scale ** 0.5; // type grows more: all lanes must stay in view
+    let row = Math.min(Math.max(4.5, Math.min(16, ROWS / run.slots)) * grown, Math.max(4, room / run.slots));
     if (store.view === "close" && store.focus === this.index) row = Math.max(row, CLOSE_ROW * grown);
     this.slots.prepare(theme, width, row);
     this.queue.prepare(theme, side);
-    this.blocks.prepare(theme, side, Math.max(36, row * run.slots - this.queue.surface.height - 18 * theme.scale));
+    this.blocks.prepare(theme, side, Math.max(30, row * run.slots - this.queue.surface.height - 18 * theme.scale));
     this.sideKey = null;
     this.theme = theme;
   }

@@ -5,14 +5,14 @@ import { el } from "./dom.js";
 const MEANINGS = [
   ["prefill", "P", "prefill"],
   ["decode", "D", "decode"],
-  ["stalled", "S", "stalled: ready, gets no token"],
+  ["stalled", "S", "stalled: gets no token"],
   ["padding", "X", "padding: held or computed for nobody"],
-  ["waiting", "W", "idle while requests wait"],
-  ["idle", "", "idle, nobody waits"],
+  ["waiting", "W", "idle, requests wait"],
+  ["idle", "", "idle"],
 ];
 
 export function legend() {
   const keys = MEANINGS.map(([kind, letter, words]) =>
     el("span", {}, el("i", { class: `mb-key mb-key-${kind}`, "aria-hidden": "true" }, letter ? el("b", { text: letter }) : null), words));
-  return el("div", { class: "mb-legend" }, el("span", { text: "row: a slot" }), el("span", { text: "colour: a request" }), ...keys);
+  return el("div", { class: "mb-legend" }, el("span", { text: "row: slot, colour: request" }), ...keys);
 }

@@ -3,6 +3,7 @@
 const PACE_S = 30; // seconds that the whole axis takes at speed 1
 const STEPS_PER_S = 4; // at most, where motion is reduced
 const FOLLOW_S = 0.4; // time in which the playhead closes up to the head of a run in progress
+const LIVE_MS = 125; // between two frames of a run in progress: the engine needs the processor more
 
 export class Motion {
   /** @param {import("./store.js").Store} store @param {(now: number) => void} draw */
@@ -10,6 +11,7 @@ export class Motion {
     this.store = store;
     this.draw = draw;
     this.request = 0;
+    this.timer = 0;
     this.last = 0;
     this.ahead = null;
     this.reduced = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -18,11 +20,12 @@ export class Motion {
 
   /** Draw the next frame, and go on while the store plays. */
   wake() {
-    if (!this.request) this.request = requestAnimationFrame((now) => this.#frame(now));
+    if (!this.request && !this.timer) this.request = requestAnimationFrame((now) => this.#frame(now));
   }
 
   destroy() {
     this.stop();
+    clearTimeout(this.timer);
     cancelAnimationFrame(this.request);
     this.request = -1; // never again
   }
@@ -34,7 +37,9 @@ export class Motion {
     this.last = store.isPlaying ? now : 0;
     if (!store.isPlaying) this.ahead = null;
     this.draw(now);
-    if (store.isPlaying) this.wake();
+    if (!store.isPlaying) return;
+    if (!store.comparison.options.live) this.wake();
+    else this.timer ||= setTimeout(() => { this.timer = 0; this.wake(); }, LIVE_MS);
   }
 
   #move(seconds, now) {

@@ -190,13 +190,30 @@ export class SlotPainter {
     }
   }
 
-  /** Lines between iterations, where they are wide enough to be told apart. */
+  /** Lines between iterations, where they are wide enough to be told apart; and the letter of who idles. */
   #cells(context, scale, first, last, height) {
     const { run, theme } = this;
-    context.fillStyle = theme.surface;
     for (let i = first; i <= last; i++) {
       const x = scale.x(run.position(scale.axis, i));
-      if (scale.x(run.endPosition(scale.axis, i)) - x > 7) context.fillRect(x - 0.4, 0, 0.8, height);
+      const width = scale.x(run.endPosition(scale.axis, i)) - x;
+      context.fillStyle = theme.surface;
+      if (width > 7) context.fillRect(x - 0.4, 0, 0.8, height);
+      if (width >= LABEL_CELL && this.rowHeight >= LABEL_ROW && run.numWaiting[i]) this.#idle(context, i, x, width);
+    }
+  }
+
+  #idle(context, i, x, width) {
+    const { run, theme, rowHeight } = this;
+    const isHeld = new Set(Array.from(run.rowsAt(i), (row) => run.entries.slot[row]));
+    context.font = `600 ${Math.min(12 * theme.scale, rowHeight * 0.8)}px ${theme.font}`;
+    context.textBaseline = "middle";
+    const left = x + (width - context.measureText("W").width) / 2;
+    for (let slot = 0; slot < run.slots; slot++) {
+      if (isHeld.has(slot)) continue;
+      context.fillStyle = theme.lane;
+      context.fillRect(left - 2, (slot + 0.5) * rowHeight - 6, 14, 12);
+      context.fillStyle = theme.muted;
+      context.fillText("W", left, (slot + 0.5) * rowHeight + 0.5);
     }
   }
 

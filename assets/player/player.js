@@ -25,6 +25,7 @@ import { WhyCard } from "./why_card.js";
 
 const NARROW = 760; // pixels: below, lanes are shown one at a time
 const COUNT_MS = 120; // between two refreshes of the numbers while playing
+const LIVE_CHARTS_MS = 1000; // between two redraws of the charts of a run in progress
 const PRESENT_SCALE = 1.4;
 
 /** The player that answers the keyboard when nothing on the page has the focus. */
@@ -79,7 +80,11 @@ export class Player {
     const isOtherLanes = comparison.runs.map((run) => run.label).join() !== store.runs.map((run) => run.label).join();
     store.set(patch);
     if (isOtherLanes) this.#buildLanes();
+    this.provenance.draw();
     this.layout();
+    const now = performance.now();
+    if (isSame && comparison.options.live && now - (this.chartsDrawn ?? 0) < LIVE_CHARTS_MS) return;
+    this.chartsDrawn = now;
     await this.charts?.draw();
   }
 
@@ -116,11 +121,15 @@ export class Player {
     const shown = this.lanes[this.isNarrow ? store.focus : 0].element;
     this.width = inner(shown.querySelector(".mb-lane-slots"));
     const side = inner(shown.querySelector(".mb-lane-side"));
-    for (const lane of this.lanes) lane.prepare(this.theme, this.width, side);
+    for (const lane of this.lanes) lane.prepare(this.theme, this.width, side, this.#laneRoom());
     this.axis.prepare(this.theme, this.width);
-    this.axis.element.style.marginLeft = this.isNarrow ? "0" : `${shown.querySelector(".mb-lane-slots").offsetLeft - shown.offsetLeft}px`;
+    this.axis.element.style.marginLeft = `${shown.querySelector(".mb-lane-slots").offsetLeft}px`;
     this.transport.prepare(this.theme, inner(this.transport.element.querySelector(".mb-scrub")));
-    this.charts?.resize();
+    const room = this.charts?.element.clientWidth;
+    if (room !== this.chartsWidth) {
+      this.chartsWidth = room;
+      this.charts?.resize();
+    }
     this.motion.wake();
     this.counted = 0;
   }
@@ -164,6 +173,14 @@ export class Player {
     };
   }
 
+  /** Most pixels of a lane's slots: presented, all lanes must be in view at once. */
+  #laneRoom() {
+    const { root, lanesBox, lanes, store, theme } = this;
+    if (!store.isPresenting || this.isNarrow) return Infinity;
+    const around = 34 * theme.scale; // the gap and the line above the slots
+    return (root.clientHeight - lanesBox.offsetTop - 30 * theme.scale) / lanes.length - around;
+  }
+
   #build() {
     const { store, options, root } = this;
     this.provenance = new Provenance(store);
@@ -187,13 +204,14 @@ export class Player {
     const tools = el("div", { class: "mb-tools" }, this.fork?.button, this.share.button, this.takeAway.element,
       el("button", { type: "button", text: "Present", title: "Present mode (P)", on: { click: () => this.present() } }),
       el("button", { type: "button", text: "Keys", title: "List of keys (?)", on: { click: () => this.help() } }));
-    const left = el("div", { class: "mb-left" }, this.predict.element, this.why.element, this.story.element);
+    const left = el("div", { class: "mb-left" }, this.predict.element, this.why.element);
     const right = el("div", { class: "mb-right" }, this.charts?.element);
     root.append(this.provenance.element, this.transport.element, this.tabs, this.lanesBox, this.axis.element, this.fixedLegend,
-      tools, el("div", { class: "mb-panels" }, left, right), this.mirror.element, this.keys,
+      tools, el("div", { class: "mb-panels" }, left, right), this.story.element, this.mirror.element, this.keys,
       ...(this.fork ? [this.fork.dialog] : []), this.share.dialog);
     root.classList.toggle("mb-bare", store.comparison.options.controls === "none");
     this.#buildLanes();
+    this.provenance.draw();
   }
 
   #buildLanes() {
@@ -203,7 +221,6 @@ export class Player {
     this.fixedLegend.replaceChildren(legend(store.comparison.words));
     this.tabs.replaceChildren(...store.runs.map((run, index) =>
       el("button", { type: "button", text: run.label, on: { click: () => store.set({ focus: index }) } })));
-    this.provenance.draw();
   }
 
   #listen() {
@@ -246,7 +263,7 @@ export class Player {
       this.layout();
       if (changed.has("focus") || changed.has("isPresenting")) this.charts?.draw();
     }
-    if (changed.has("axis") || changed.has("hidden")) this.charts?.draw();
+    if (changed.has("axis")) this.charts?.draw();
     for (const [index, tab] of [...this.tabs.children].entries()) tab.setAttribute("aria-pressed", String(index === this.store.focus));
   }
 

@@ -8,7 +8,7 @@ import { Segments } from "./segments.js";
 const TILE = 512; // CSS pixels
 const MOST_TILES = 12;
 const FUTURE = 0.3; // opacity of what is still to come
-const VEIL = 0.72; // over what does not belong to the request that is lit up
+const VEIL = 0.62; // over what does not belong to the request that is lit up
 
 export class Slots {
   /** @param {import("./store.js").Store} store @param {number} lane */

@@ -23,7 +23,7 @@ export class Story {
     this.waterfall = new Waterfall();
     const texts = el("div", { class: "mbw-texts" },
       el("div", {}, el("h4", { text: "Prompt" }), this.prompt), el("div", {}, this.writer, this.written, this.others));
-    this.body = el("div", {}, this.lengths, texts, this.waterfall.element);
+    this.body = el("div", { class: "mbw-body" }, el("div", {}, this.lengths, texts), this.waterfall.element);
     this.hint = el("p", { class: "mbw-note", text: "Point at a request in a lane, or choose one here." });
     const head = el("div", { class: "mbw-head" }, this.heading, choose, this.unpin);
     this.element = el("section", { class: "mbw-story", "aria-label": "One request" }, head, this.hint, this.body);

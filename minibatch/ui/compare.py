@@ -67,15 +67,22 @@ def _player(shown: Shown, options: Mapping[str, Any], look: Theme) -> None:
     """The player, always in one place, so that the browser keeps it from one recording to the next."""
     live = bool(options.get("live"))
     given = {"id": shown.key, "scale": look.scale, **options, **({} if live else {"knobs": fork_knobs()})}
-    data = pack(shown.recordings, given, level=1) if live else _packed((shown.key, repr(given)), shown, given)
+    steps = tuple(recording.num_iterations for recording in shown.recordings)
+    make = _packed_live if live else _packed
+    data = make((shown.key, repr(given), steps), shown, given)
     wish = show_player(data, "player")
     if wish:
         _ask(shown, wish)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _packed(key: tuple[str, str], _shown: Shown, _options: Mapping[str, Any]) -> bytes:
+def _packed(key: tuple[Any, ...], _shown: Shown, _options: Mapping[str, Any]) -> bytes:
     return pack(_shown.recordings, _options)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _packed_live(key: tuple[Any, ...], _shown: Shown, _options: Mapping[str, Any]) -> bytes:
+    return pack(_shown.recordings, _options, level=1)
 
 
 def _start(key: str) -> dict[str, Any]:
@@ -117,11 +124,18 @@ def _run(choice: Choice, form: RunForm, look: Theme) -> None:
         show(NOTHING_RECORDED)
         return
     if not ticket.finished:
-        _poll(ticket, form.link, look)
+        _poll(ticket, choice.policies, form.link, look)
         return
     shown = from_run(ticket.key, ticket.recordings).only(choice.policies)
-    st.container()  # where the progress stood: the player keeps its place on the page
-    _comparison(shown, form.link, look)
+    # The player stands where it stood in `_poll`, below the place of the progress, so the browser keeps it.
+    with st.container():
+        st.container()
+        if shown.recordings:
+            _player(shown, {"link": form.link, **_start(shown.key)}, look)
+    if shown.recordings:
+        _details(shown, look)
+    else:
+        show(NO_POLICY)
 
 
 def _submit(form: RunForm) -> Notice | None:
@@ -150,16 +164,20 @@ def _queue() -> JobQueue:
 
 
 @st.fragment(run_every=POLL_S)
-def _poll(ticket: Ticket, link: Mapping[str, str] | None, look: Theme) -> None:
+def _poll(ticket: Ticket, policies: tuple[str, ...], link: Mapping[str, str] | None, look: Theme) -> None:
     """A run in progress: how far it is, and the player of what is recorded until now."""
     ticket.seen()
     if ticket.finished:
         st.rerun()
     with st.container():
         _progress(ticket, "cancel")
-    shown = from_run(ticket.key, ticket.recordings)
-    if shown.recordings:
-        _player(shown, {"link": link, "live": True}, look)
+    shown = from_run(ticket.key, ticket.recordings).only(policies)
+    if not shown.recordings:
+        return
+    options: dict[str, Any] = {"link": link, "live": True}
+    if "linked" not in st.session_state and start_of(st.query_params.to_dict()):
+        options["id"] = f"{shown.key} live"  # the result is another run to the player, which goes where the link says
+    _player(shown, options, look)
 
 
 def _progress(ticket: Ticket, key: str) -> None:

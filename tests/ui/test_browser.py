@@ -256,13 +256,14 @@ def test_predictions_are_graded_right_and_wrong(context: sync_api.BrowserContext
         iteration = watched.state("p.store.hidden.iteration")
         assert ticks(watched) == iteration
         expect(watched.player.locator(".mb-right")).to_be_hidden()
-        options = panel.locator(".mbp-options").first
-        if options.count():
-            options.get_by_role("radio").first.check()
-            chosen = options.locator("label").first.inner_text().strip()
+        answer_field = panel.locator(".mbp-answer")
+        if answer_field.get_by_role("radio").count():
+            answer_field.get_by_role("radio").first.check()
+            chosen = answer_field.locator("label").first.inner_text().strip()
         else:
-            panel.locator(".mbp-number").fill("100000")
+            answer_field.get_by_role("textbox").fill("100000")
             chosen = ""
+        panel.get_by_label("80 %", exact=True).check()
         panel.get_by_role("button", name="Commit").click()
         answer = panel.locator(".mbp-answered").inner_text()
         verdict, _, right_answer = answer.partition(": ")

@@ -7,6 +7,7 @@ and the look of each named style. Points and lines that move with the playhead a
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Literal
 
 import altair as alt
@@ -18,6 +19,7 @@ DASHES = ((1, 0), (7, 3), (2, 2), (10, 3, 2, 3), (4, 4))
 """Of the lines of up to five runs: policies are told apart by name and pattern, colour belongs to requests."""
 
 
+@cache
 def chart_specs() -> dict[str, dict[str, Any]]:
     """The charts by name: "roofline", "tokens" and "durations"."""
     charts = {"roofline": _roofline(), "tokens": _tokens(), "durations": _durations()}
