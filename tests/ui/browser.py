@@ -4,33 +4,18 @@ from __future__ import annotations
 
 import functools
 import os
-import socket
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 from playwright import sync_api
 
-from minibatch.ui.sources import FOLDER_VARIABLE
+from minibatch.ui.headless import CHROMIUM, ROOT, app_server, chromium
 
-ROOT = Path(__file__).parents[2]
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
+__all__ = ["ROOT", "Watched", "app_server", "launched", "served"]
 
 
 @contextmanager
@@ -38,10 +23,8 @@ def launched() -> Iterator[sync_api.Browser]:
     """Chromium. Skips the test on a machine without it, but never in CI."""
     if not os.environ.get("CI") and not CHROMIUM.exists():
         pytest.skip(f"there is no {CHROMIUM}")
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield chromium
-        chromium.close()
+    with chromium() as browser:
+        yield browser
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -62,32 +45,6 @@ def served(folder: Path) -> Iterator[str]:
     finally:
         server.shutdown()
         thread.join()
-
-
-@contextmanager
-def app_server(recordings: Path) -> Iterator[str]:
-    """The address of the app, showing a folder of recordings."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    environment = {**os.environ, FOLDER_VARIABLE: str(recordings)}
-    server = subprocess.Popen(
-        [*command, "--server.address", "127.0.0.1"], cwd=ROOT, env=environment,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    url = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(240):
-            try:
-                urlopen(f"{url}/_stcore/health", timeout=1)
-                break
-            except (URLError, OSError):
-                time.sleep(0.25)
-        yield url
-    finally:
-        server.terminate()
-        server.wait(10)
 
 
 class Watched:
