@@ -18,8 +18,9 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.test  ## speed against transformers and against this machine's roofline
+bench: $(VENV)/.test  ## speed against transformers and against this machine's roofline; the player's frames
 	$(BIN)/python -m minibatch bench
+	$(BIN)/python -m minibatch bench-player
 
 recordings: $(VENV)/.app  ## make the bundled recordings again, on this machine
 	$(BIN)/python -m minibatch record

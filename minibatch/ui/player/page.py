@@ -25,10 +25,13 @@ main { max-width: 110rem; margin: 0 auto; padding: 1.5rem clamp(.8rem, 3vw, 3rem
 """
 
 
-def page_html(recordings: Sequence[Recording], options: Mapping[str, Any] | None = None) -> str:
-    """The page. `options` are those of `pack`; its address takes the parameters that page.js lists."""
+def page_html(
+    recordings: Sequence[Recording], options: Mapping[str, Any] | None = None, labels: Sequence[str] | None = None
+) -> str:
+    """The page. `options` and `labels` are those of `pack`; its address takes the parameters that page.js lists."""
     name = f"Minibatch: {title(recordings[0].header)}"
-    data = base64.b64encode(pack(recordings, {"id": "page", "autoplay": True, **(options or {})})).decode()
+    given = {"id": "page", "autoplay": True, **(options or {})}
+    data = base64.b64encode(pack(recordings, given, labels)).decode()
     # The script is our own and Vega's; only base64 of what was recorded stands in the page.
     script = page_script().replace("</script", "<\\/script")
     return (

@@ -1,0 +1,169 @@
+"""`bench-player`: how smooth the player is in a headless Chromium, and whether it grows."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from playwright import sync_api
+
+    from minibatch.ui.player.bench import Bench, Standing
+
+WIDTH, HEIGHT = 1440, 1000
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser("bench-player", help=__doc__.split(": ")[1], description=__doc__)
+    parser.add_argument("--seconds", type=float, default=10, help="of each sample of frames (default: 10)")
+    parser.add_argument("--profile", type=Path, metavar="FOLDER", help="write a CPU profile of each sample there")
+    parser.add_argument("--only", choices=("frames", "growth", "app"), help="one part alone")
+    parser.set_defaults(execute=execute)
+
+
+def execute(options: argparse.Namespace) -> int:
+    from minibatch.ui.headless import chromium
+
+    if not options.seconds > 0:
+        raise ValueError(f"--seconds is {options.seconds}: use a positive number")
+    console = Console()
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        if options.only in (None, "frames", "growth"):
+            page = _made_page(Path(folder), console)
+            if options.only in (None, "frames"):
+                _frames(browser, page, options, console)
+            if options.only in (None, "growth"):
+                _page_growth(browser, page, console)
+        if options.only in (None, "app"):
+            _app(browser, console)
+    return 0
+
+
+def _made_page(folder: Path, console: Console) -> Path:
+    """The page of the made-up comparison, and a word about its size."""
+    from minibatch.ui.player import bench
+    from minibatch.ui.player.bundle import page_script, styles
+    from minibatch.ui.player.page import page_html
+    from minibatch.ui.player.payload import pack
+    from minibatch.ui.player.runtime import vega_runtime
+
+    with console.status("serving the comparison"):
+        runs, labels = bench.comparison()
+        text = page_html(runs, {"autoplay": False}, labels)
+        recordings = len(pack(runs, labels=labels))
+    page = folder / "player.html"
+    page.write_text(text, encoding="utf-8")
+    vega = len(vega_runtime().encode())
+    own = len(page_script().encode()) + len(styles().encode()) - vega
+    console.print(
+        f"{len(runs)} lanes of {bench.SLOTS} slots, {', '.join(f'{run.num_iterations:,}' for run in runs)} iterations, "
+        f"{len(runs[0].requests)} requests; window of {WIDTH} by {HEIGHT}; {os.cpu_count()} cores"
+    )
+    console.print(
+        f"recordings {recordings / 1000:.0f} kB, player {own / 1000:.0f} kB, Vega {vega / 1000:.0f} kB, "
+        f"page {page.stat().st_size / 1000:.0f} kB"
+    )
+    return page
+
+
+def _load() -> str:
+    return f"{os.getloadavg()[0]:.1f}"
+
+
+@contextmanager
+def _opened(browser: sync_api.Browser, own: str, ratio: int = 1, offline: bool = False) -> Iterator[Bench]:
+    from minibatch.ui.player.bench import Bench
+
+    context = browser.new_context(
+        viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=ratio, offline=offline, color_scheme="light"
+    )
+    yield Bench(context.new_page(), own)
+    context.close()
+
+
+def _frames(browser: sync_api.Browser, page: Path, options: argparse.Namespace, console: Console) -> None:
+    from minibatch.ui.player.bench import SMOOTH_MS
+
+    title = "Playing, charts live; script and main thread: ms a frame, the latter of processor time"
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
+    for name in ("view", "DPR", "frames/s", "95 % of gaps", f"≤ {SMOOTH_MS} ms", "script", "thread", "load"):
+        table.add_column(name, justify="left" if name == "view" else "right")
+    starts, left = [], []
+    for ratio in (1, 2):
+        with _opened(browser, page.as_uri(), ratio, offline=True) as bench:
+            starts.append(bench.open(page.as_uri()))
+            for view, words in (("whole", "whole run"), ("close", "close-up")):
+                profile = None
+                if options.profile:
+                    options.profile.mkdir(parents=True, exist_ok=True)
+                    profile = options.profile / f"{view}-{ratio}.cpuprofile"
+                frames = bench.play(view, options.seconds, profile)
+                table.add_row(
+                    words, str(ratio), f"{frames.rate:.0f}", f"{frames.gap_95:.1f} ms", f"{frames.smooth:.1%}",
+                    f"{frames.script_ms:.1f}", f"{frames.thread_ms:.1f}", _load(),
+                )  # fmt: skip
+            left += bench.left
+    console.print(table)
+    console.print(
+        f"start {' and '.join(f'{ms:.0f}' for ms in starts)} ms; requests that left the machine: {left or 'none'}"
+    )
+
+
+def _page_growth(browser: sync_api.Browser, page: Path, console: Console) -> None:
+    from minibatch.ui.player.bench import TIMES
+
+    with _opened(browser, page.as_uri(), offline=True) as bench:
+        bench.open(page.as_uri())
+        bench.replace(4)
+        before = bench.standing()
+        bench.replace(TIMES)
+        after = bench.standing()
+    _growth(f"The page, after {TIMES} times new recordings and another colour scheme", before, after, console)
+
+
+def _growth(title: str, before: Standing, after: Standing, console: Console) -> None:
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
+    for name in ("", "heap", "DOM nodes", "listeners", "animation loops"):
+        table.add_column(name, justify="right" if name else "left")
+    for name, standing in (("before", before), ("after", after)):
+        table.add_row(
+            name, f"{standing.heap:.1f} MB", str(standing.nodes), str(standing.listeners), f"{standing.loops:.2f}"
+        )
+    console.print(table)
+
+
+def _app(browser: sync_api.Browser, console: Console) -> None:
+    from minibatch.ui.headless import app_server
+    from minibatch.ui.player.bench import TIMES
+
+    with app_server() as url:
+        starts, received, left = [], [], []
+        for _ in range(4):
+            with _opened(browser, url) as bench:
+                starts.append(bench.open(url))
+                received.append(bench.received)
+                left += bench.left
+        first, *rest = starts
+        console.print(
+            f"The app, from navigation to lanes and charts: {statistics.median(rest):.0f} ms "
+            f"({min(rest):.0f}–{max(rest):.0f}; {first:.0f} for the first visitor), "
+            f"{statistics.median(received) / 1e6:.2f} MB received; load {_load()}; "
+            f"requests that left the machine: {left or 'none'}"
+        )
+        with _opened(browser, url) as bench:
+            bench.open(url)
+            bench.rerun(12)
+            before = bench.standing()
+            bench.rerun(TIMES)
+            after = bench.standing()
+    _growth(f"The app, after {TIMES} reruns", before, after, console)
