@@ -29,18 +29,28 @@ export class Blocks {
     this.theme = theme;
     this.size = cellSize(Math.ceil(this.run.numBlocks / this.blocksPerCell), width, height);
     this.columns = Math.max(1, Math.floor(width / this.size));
-    this.drawn = null; // what each cell shows, so that a frame paints only what changes
+    // What each cell shows, so that a frame paints only what changes.
+    this.drawn = new Int32Array(Math.ceil(this.run.numBlocks / this.blocksPerCell));
+    this.isBlank = true;
   }
 
   /** Draw the blocks while iteration `i` runs; those of `request` (or -1: all) are lit up. */
   draw(i, request) {
-    const cells = this.#cells(i, request);
-    const context = this.drawn ? this.surface.context : this.surface.clear();
-    cells.forEach((cell, number) => {
-      if (this.drawn?.[number] === cell.key) return;
-      this.#paint(context, number, cell);
-    });
-    this.drawn = cells.map((cell) => cell.key);
+    const { run, blocksPerCell, drawn, isBlank } = this;
+    const context = isBlank ? this.surface.clear() : this.surface.context;
+    const fill = this.#fills(i);
+    const owners = run.ownersAt(i);
+    for (let number = 0; number < drawn.length; number++) {
+      const block = number * blocksPerCell;
+      const owner = blocksPerCell === 1 ? owners[block] ?? -1 : mostCommon(owners, block, blocksPerCell);
+      const full = owner < 0 ? 0 : fill.get(block) ?? 1;
+      const isDim = request >= 0 && owner !== request;
+      const key = owner * 4096 + Math.round(full * 1000) * 2 + isDim;
+      if (!isBlank && drawn[number] === key) continue;
+      drawn[number] = key;
+      this.#paint(context, number, owner, full, isDim);
+    }
+    this.isBlank = false;
   }
 
   /** The block at a pixel and its owner. */
@@ -49,21 +59,6 @@ export class Blocks {
     const block = number * this.blocksPerCell;
     if (Math.floor(x / this.size) >= this.columns || block >= this.run.numBlocks) return { block: -1, request: -1 };
     return { block, request: i < 0 ? -1 : this.run.ownersAt(i)[block] ?? -1 };
-  }
-
-  /** For each cell its owner, how full it is (0 reserved, 1 full), and a key that tells what it looks like. */
-  #cells(i, request) {
-    const { run, blocksPerCell } = this;
-    const fill = this.#fills(i);
-    const owners = run.ownersAt(i);
-    const cells = [];
-    for (let block = 0; block < run.numBlocks; block += blocksPerCell) {
-      const owner = blocksPerCell === 1 ? owners[block] ?? -1 : mostCommon(owners, block, blocksPerCell);
-      const full = owner < 0 ? 0 : fill.get(block) ?? 1;
-      const isDim = request >= 0 && owner !== request;
-      cells.push({ owner, full, isDim, key: owner * 4096 + Math.round(full * 1000) * 2 + isDim });
-    }
-    return cells;
   }
 
   /** How full those blocks are that are not full: the last one of each request, and reserved ones. */
@@ -82,7 +77,8 @@ export class Blocks {
     return fills;
   }
 
-  #paint(context, number, { owner, full, isDim }) {
+  /** A cell of a block that is `full` from 0, only reserved, to 1. */
+  #paint(context, number, owner, full, isDim) {
     const { theme, size, columns } = this;
     const gap = size > 5 ? 1.5 : size > 3 ? 1 : 0.5;
     const x = (number % columns) * size;
@@ -141,14 +137,19 @@ export class Queue {
     this.theme = theme;
     this.size = Math.round(19 * theme.scale);
     this.surface.resize(width, this.size + 2);
+    this.drawn = null;
   }
 
   /** @param {{request: number, isSwapped: boolean, isPreempted: boolean}[]} waiting */
   draw(waiting, request) {
     const { theme, size, surface } = this;
-    const context = surface.clear();
     const room = Math.max(1, Math.floor(surface.width / size));
     this.shown = waiting.length > room ? waiting.slice(0, room - 1) : waiting;
+    const looks = this.shown.map((entry) => `${entry.request}${entry.isSwapped ? "s" : entry.isPreempted ? "p" : ""}`);
+    const key = `${looks} ${waiting.length} ${request}`;
+    if (key === this.drawn) return; // text is slow to draw, and a queue often stays as it is
+    this.drawn = key;
+    const context = surface.clear();
     context.textAlign = "center";
     context.textBaseline = "middle";
     this.shown.forEach((entry, k) => this.#token(context, entry, k * size + size / 2, request));

@@ -90,7 +90,7 @@ export class Charts {
     const { runs, hidden } = store;
     if (runs.length !== this.roofline.map?.lanes.length) this.isReady = false;
     const limits = runs.map((run, lane) => (hidden?.lane === lane ? Math.min(run.n, hidden.iteration + 1) : run.n));
-    const clocks = [...new Set(runs.map((run) => run.clock))].join(" and ");
+    const clocks = [...new Set(runs.map((run) => run.clocks))].join(" and ");
     const look = { config: chartsConfig(theme), padding: chartPadding(theme) };
     const heights = chartHeights(theme);
     for (const [name, chart] of Object.entries(this.named)) {

@@ -25,11 +25,11 @@ export class DurationsChart {
     const { runs, axis, end, focus } = this.store;
     const run = runs[focus];
     this.run = run;
-    this.name.textContent = run.policy;
+    this.name.textContent = run.label;
     this.steps = stepRows(run, axis, limits[focus], end / BAR_COLUMNS);
     const longest = run.duration.reduce((most, ns) => Math.max(most, ns / 1e6), 1e-6);
     return {
-      words: { axis: axisTitle(axis), clock: run.clock },
+      words: { axis: axisTitle(axis), clock: run.clocks },
       params: { x_domain: [0, inUnits(axis, end)], y_domain: [0, longest * 1.08] },
       rows: { steps: this.steps },
     };

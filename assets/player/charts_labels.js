@@ -85,6 +85,7 @@ export class LabelPen {
     this.font = `${weight} ${this.size}px ${theme.font}`;
     this.height = Math.round(this.size * 1.3);
     this.widths = new Map();
+    this.stamps = new Map();
   }
 
   width(context, text) {
@@ -100,8 +101,8 @@ export class LabelPen {
     return { text, x, y, gap, width: this.width(context, text), height: this.height };
   }
 
-  /** Draw a text in its box, and a line to its point (x, y) if it had to go far. */
-  draw(context, { text, x, y, gap }, box, colour = this.theme.ink) {
+  /** Draw a text in its box, and a line to its point (x, y) if it had to go far. `isKept`: it will be drawn again. */
+  draw(context, { text, x, y, gap }, box, colour = this.theme.ink, isKept = false) {
     const nearX = Math.min(Math.max(x, box.left), box.left + box.width);
     const nearY = Math.min(Math.max(y, box.top), box.top + box.height);
     if (Math.hypot(nearX - x, nearY - y) > gap + this.height) {
@@ -112,7 +113,27 @@ export class LabelPen {
       context.lineTo(nearX, nearY);
       context.stroke();
     }
-    this.write(context, text, box.left, box.top + box.height / 2, colour);
+    if (isKept) this.#stamp(context, text, box, colour);
+    else this.write(context, text, box.left, box.top + box.height / 2, colour);
+  }
+
+  /** Copy a picture of the text, made once: halos are slow to draw. */
+  #stamp(context, text, { left, top, width, height }, colour) {
+    const key = `${text} ${colour}`;
+    const ratio = context.getTransform().a;
+    const margin = Math.ceil(2 * this.theme.scale);
+    if (!this.stamps.has(key)) {
+      const canvas = document.createElement("canvas");
+      canvas.width = Math.ceil((width + 2 * margin) * ratio);
+      canvas.height = Math.ceil((height + 2 * margin) * ratio);
+      const own = canvas.getContext("2d");
+      own.scale(ratio, ratio);
+      this.write(own, text, margin, margin + height / 2, colour);
+      this.stamps.set(key, canvas);
+    }
+    const canvas = this.stamps.get(key);
+    const sharp = (at) => Math.round((at - margin) * ratio) / ratio; // on whole pixels of the screen
+    context.drawImage(canvas, sharp(left), sharp(top), canvas.width / ratio, canvas.height / ratio);
   }
 
   /** A text that begins at `left` with its middle at `y`. */

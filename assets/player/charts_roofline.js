@@ -79,7 +79,7 @@ export class RooflineChart {
     this.boxes = placeLabels(labels, this.#frame(), [...points, ...this.roofBoxes], sides);
     labels.forEach((label, k) => {
       this.sides[label.lane] = sides[k];
-      if (this.boxes[k]) this.pen.draw(context, label, this.boxes[k], label.lane === focus ? theme.accent : theme.ink);
+      if (this.boxes[k]) this.pen.draw(context, label, this.boxes[k], label.lane === focus ? theme.accent : theme.ink, true);
     });
   }
 
@@ -141,7 +141,7 @@ export class RooflineChart {
     context.beginPath();
     context.arc(x, y, 8 * scale, 0, 2 * Math.PI);
     context.stroke();
-    const name = `${run.policy}, step ${iteration}`;
+    const name = `${run.label}, step ${iteration}`;
     const asks = `${threeFigures(run.intensity(iteration))} FLOP/byte`;
     const gets = `${flopsInWords(run.flopsPerSecond(iteration))}/s`;
     for (const text of [`${name}: ${asks}, ${gets}`, name]) {

@@ -51,7 +51,7 @@ export class ByteSplit {
     this.run = run;
     if (i < 0) return this.#clear(run);
     const split = byteSplit(run, i);
-    setText(this.title, `${run.policy}, step ${i}: ${workOf(run, i)}`);
+    setText(this.title, `${run.label}, step ${i}: ${workOf(run, i)}`);
     setText(this.total, bytes(run.bytesOf(i)));
     split.forEach(({ bytes: number, share }, k) => {
       this.bars[k].style.width = `${share * 100}%`;
@@ -64,7 +64,7 @@ export class ByteSplit {
   }
 
   #clear(run) {
-    setText(this.title, `${run.policy} has not begun`);
+    setText(this.title, `${run.label} has not begun`);
     for (const element of [this.total, this.flops, this.intensity, ...this.numbers]) setText(element, NOTHING);
     setText(this.bound, "");
     for (const bar of this.bars) bar.style.width = "0";

@@ -56,11 +56,11 @@ export function workOf(run, i) {
 /** The iteration at `place` on the roofline. @param {object} place of `Run.locate` */
 export function describeRoofline(run, place) {
   const { i } = place;
-  if (i < 0) return `${run.policy} has not begun.`;
+  if (i < 0) return `${run.label} has not begun.`;
   const parts = byteSplit(run, i).map(({ name, share }) => `${percent(share)} % ${name}`);
-  const reached = run.executor[i] > 0 ? `, ${flopsInWords(run.flopsPerSecond(i))}/s ${run.clock}` : "";
+  const reached = run.executor[i] > 0 ? `, ${flopsInWords(run.flopsPerSecond(i))}/s ${run.clockAt(i)}` : "";
   return (
-    `${run.policy}, step ${i}, ${workOf(run, i)}: ${threeFigures(run.intensity(i))} FLOP/byte${reached}` +
+    `${run.label}, step ${i}, ${workOf(run, i)}: ${threeFigures(run.intensity(i))} FLOP/byte${reached}` +
     `${ridgeWords(run, i)}; it moves ${bytes(run.bytesOf(i))}: ${parts.join(", ")}.${endWords(place)}`
   );
 }
@@ -70,7 +70,7 @@ export function describeTokens(runs, places) {
   const each = runs.map((run, lane) => {
     const total = run.n ? run.written[run.n - 1] : 0;
     const done = places[lane].isDone ? ", done" : "";
-    return `${run.policy} ${count(writtenAt(run, places[lane]))} of ${plural(total, "token")}${done}`;
+    return `${run.label} ${count(writtenAt(run, places[lane]))} of ${plural(total, "token")}${done}`;
   });
   return `Written so far: ${each.join("; ")}.`;
 }
@@ -78,8 +78,8 @@ export function describeTokens(runs, places) {
 /** How long the iteration at `place` takes, and who waits for it. */
 export function describeDurations(run, place) {
   const { i } = place;
-  if (i < 0) return `${run.policy} has not begun.`;
-  const took = `${run.policy}, step ${i} takes ${duration(run.duration[i])}, ${run.clock}`;
+  if (i < 0) return `${run.label} has not begun.`;
+  const took = `${run.label}, step ${i} takes ${duration(run.duration[i])}, ${run.clockAt(i)}`;
   return `${took}${stallWords(run, i)}.${endWords(place)}`;
 }
 

@@ -77,7 +77,7 @@ export class TokensChart {
     this.names = this.lines.flatMap((line, lane) => {
       if (!line.length) return [];
       const x = padding.left + (line[line.length - 1][0] / end) * width;
-      return [{ lane, x, text: runs[lane].policy, width: this.pen.width(plot.marks.context, runs[lane].policy) }];
+      return [{ lane, x, text: runs[lane].label, width: this.pen.width(plot.marks.context, runs[lane].label) }];
     });
     this.names.sort((a, b) => a.x - b.x);
     const places = stackLabels(this.names, padding.left, 4 * theme.scale);

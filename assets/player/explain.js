@@ -54,7 +54,7 @@ export function explainEviction(run, i, free) {
 /** What iteration `i` computed in its time. */
 export function explainDuration(run, i) {
   const took = (k) => `${threeFigures(run.duration[k] / 1e6)} ms`;
-  const facts = [`This step took ${took(i)} (${run.clock}) for ${stepWork(run, i)}`];
+  const facts = [`This step took ${took(i)} (${run.clockAt(i)}) for ${stepWork(run, i)}`];
   facts.push(`the one before took ${took(i - 1)} for ${stepWork(run, i - 1)}`);
   const codes = ["preempted_recompute", "preempted_swap", "stalled_by_prefill", "chunk", "admitted", "resumed"];
   const reasons = run.reasonsAt(i).filter(({ code }) => codes.includes(code));

@@ -2,13 +2,25 @@
 
 export const NOTHING = "–";
 
+// Kept, because `toLocaleString` makes one anew at every call.
+const WHOLE = new Intl.NumberFormat("en-US");
+const decimals = new Map();
+
 /** At most three significant figures, without an exponent; a dash for what is not a number. */
 export function threeFigures(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return NOTHING;
   if (value === 0) return "0";
   const rounded = Number(value.toPrecision(3));
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(rounded))));
-  return rounded.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return withDecimals(digits).format(rounded);
+}
+
+function withDecimals(digits) {
+  if (!decimals.has(digits)) {
+    const format = new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+    decimals.set(digits, format);
+  }
+  return decimals.get(digits);
 }
 
 /** A share from 0 to 1 in whole per cent, with one decimal below ten. */
@@ -30,7 +42,7 @@ export function clock(ns) {
 }
 
 export function count(value) {
-  return value.toLocaleString("en-US");
+  return WHOLE.format(value);
 }
 
 /** 1 request, 32 requests. */

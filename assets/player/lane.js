@@ -3,7 +3,7 @@
 import { Blocks, Queue } from "./blocks.js";
 import { counters } from "./counters.js";
 import { el, setText } from "./dom.js";
-import { duration, percent, threeFigures } from "./format.js";
+import { count, duration, percent, threeFigures } from "./format.js";
 import { Slots } from "./slots.js";
 import { NOTHING_SELECTED } from "./store.js";
 
@@ -56,22 +56,23 @@ export class Lane {
     this.shownIteration = i;
     this.blocks.draw(i, request);
     this.queue.draw(waiting, request);
-    const free = run.numBlocks - run.heldBlocks(i);
-    setText(this.kvText, `KV ${percent(1 - free / run.numBlocks)} % used, ${free.toLocaleString("en-US")} blocks free`);
   }
 
   /** Refresh the numbers: not at every frame, because text costs more than pictures. */
   count(place) {
-    const now = counters(this.run, place);
-        const words = {
+    const { run } = this;
+    const now = counters(run, place);
+    const words = {
       "tok/s": threeFigures(now.tokensPerSecond),
-      busy: `${now.busy}/${this.run.slots}`,
+      busy: `${now.busy}/${run.slots}`,
       done: `${now.done}/${now.total}`,
       "TTFT p95": duration(now.ttftP95),
       "ITL p95": duration(now.itlP95),
       stalled: duration(now.stalled),
     };
     for (const [name, value] of Object.entries(words)) setText(this.numbers[name], value);
+    const free = run.numBlocks - run.heldBlocks(this.shownIteration);
+    setText(this.kvText, `KV ${percent(1 - free / run.numBlocks)} % used, ${count(free)} blocks free`);
   }
 
   focus(isFocused, isAlone) {
@@ -87,9 +88,12 @@ export class Lane {
 
   #finish(scale, isHidden) {
     const { run, theme } = this;
-    const word = run.complete ? "done" : this.store.comparison.options.live ? "so far" : "cancelled at";
     const end = run.lastPosition(scale.axis);
     const x = scale.x(end);
+    const key = `${scale.axis} ${x} ${scale.width} ${end} ${run.complete} ${Boolean(this.store.comparison.options.live)} ${isHidden} ${theme.scale}`;
+    if (key === this.finishKey) return;
+    this.finishKey = key;
+    const word = run.complete ? "done" : this.store.comparison.options.live ? "so far" : "cancelled at";
     const text = scale.axis === "time" ? `${word} ${duration(run.endTime)}` : `${word} after ${run.n} steps`;
     setText(this.done, text);
     const room = 7.5 * theme.scale * text.length + 10;
@@ -111,7 +115,7 @@ export class Lane {
       { type: "button", class: "mb-lane-name", title: `Focus this lane (key ${this.index + 1})`,
         on: { click: () => this.store.set({ focus: this.index }) } },
       el("span", { class: "mb-policy", text: run.label }),
-      el("span", { class: "mb-clock", text: run.clock }),
+      el("span", { class: "mb-clock", text: run.clocks }),
     );
     const head = el(
       "div",

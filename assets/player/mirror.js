@@ -4,7 +4,7 @@ import { counters } from "./counters.js";
 import { el } from "./dom.js";
 import { clock, count, duration, list, percent, plural, threeFigures } from "./format.js";
 import { DECODE, PADDING, PREFILL, STALLED } from "./run.js";
-import { explainPlace, laneName } from "./why.js";
+import { explainPlace } from "./why.js";
 import { ranges, requestNames } from "./why_words.js";
 
 const WORDS_REFRESH_MS = 1000; // while playing
@@ -23,11 +23,11 @@ export function describeLane(run, place) {
 
 function momentSentence(run, place, { busy }) {
   const { i, t, isRunning, ended } = place;
-  const took = (ns) => `${duration(ns)} ${run.clock}`;
+  const took = (ns, how) => `${duration(ns)} ${how}`;
   const slots = `${count(busy)} of ${plural(run.slots, "slot")} busy`;
-  if (isRunning) return `Step ${count(i)}, ${took(run.duration[i])}: ${slots}.`;
-  if (ended >= run.n) return `The recording ends after ${plural(run.n, "step")} and ${took(run.endTime)}.`;
-  return `Nothing runs at ${clock(t)} ${run.clock}.`;
+  if (isRunning) return `Step ${count(i)}, ${took(run.duration[i], run.clockAt(i))}: ${slots}.`;
+  if (ended >= run.n) return `The recording ends after ${plural(run.n, "step")} and ${took(run.endTime, run.clocks)}.`;
+  return `Nothing runs at ${clock(t)} ${run.clocks}.`;
 }
 
 /** slots 0–3 and 5 decode r1, r4, r7, r9 and r12; slot 4 prefills r15, 57 of 412 tokens; slot 7 idle while 3 wait */
@@ -79,7 +79,7 @@ function counterSentence(run, now) {
     ...latency("ITL", itlP95),
     `slots stalled for ${duration(stalled)} in all`,
   ];
-  return `So far, ${run.clock}: ${numbers.join(", ")}.`;
+  return `So far, ${run.clocks}: ${numbers.join(", ")}.`;
 }
 
 /** Blocks by request, how full each one's last block is, and what a contiguous layout holds for nothing. */
@@ -153,7 +153,7 @@ export class Mirror {
       const { headline } = explainPlace(run, place, isLive);
       const charts = this.describeCharts(run, place, runs, this.places);
       const paragraphs = [[headline, ...describeLane(run, place)].join(" "), ...charts];
-      return el("section", {}, el("h3", { text: laneName(run) }), ...paragraphs.map((text) => el("p", { text })));
+      return el("section", {}, el("h3", { text: run.label }), ...paragraphs.map((text) => el("p", { text })));
     });
     this.body.replaceChildren(...sections);
   }

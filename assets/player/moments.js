@@ -196,7 +196,7 @@ function durationMoment(run, i, scene) {
 
 /** What a guess of a step's duration can build on: the step before it, and who waits. */
 function durationHints(run, i, { running, queue }) {
-  const took = `${threeFigures(run.duration[i - 1] / 1e6)} ms (${run.clock})`;
+  const took = `${threeFigures(run.duration[i - 1] / 1e6)} ms (${run.clockAt(i - 1)})`;
   const sentences = [`The last one, with ${stepWork(run, i - 1)}, took ${took}.`];
   const partly = running.find((request) => run.writtenBy(request, i - 1) === 0);
   const length = (request) => plural(run.requests[request].promptTokens, "prompt token");

@@ -281,7 +281,7 @@ export class Player {
       if (isCounting) lane.count(places[k]);
     });
     this.axis.draw(scale);
-    this.transport.draw(places);
+    this.transport.draw(places, isCounting);
     this.root.classList.toggle("mb-asking", Boolean(store.hidden));
     const told = places.map((place, k) => (store.hidden?.lane === k ? beforeQuestion(store, place) : place));
     for (const view of this.views) view.update(told);

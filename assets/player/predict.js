@@ -185,7 +185,7 @@ export class Predict {
     const position = run.position(this.store.axis, question.iteration);
     const hidden = { lane, iteration: question.iteration };
     this.#set({ isPlaying: false, isFollowing: false, position, hidden });
-    const where = `${run.label ?? run.policy}, before step ${question.iteration}`;
+    const where = `${run.label}, before step ${question.iteration}`;
     const commit = (given, confidence) => this.#commit(given, confidence);
     this.asking.replaceChildren(questionForm(question, where, commit, () => this.#skip()));
     this.update();

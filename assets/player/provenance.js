@@ -24,7 +24,7 @@ export class Provenance {
 }
 
 function badge(run) {
-  const words = [run.clock, run.device, `model ${run.model}`, run.dtype];
-  if (run.fork) words.push(`steps before ${run.fork.iteration} as they were ${run.fork.clock}`);
+  const words = [run.clocks, run.device, `model ${run.model}`, run.dtype];
+  if (run.fork) words.push(`forked at step ${run.fork.iteration}`);
   return words.join(" · ");
 }

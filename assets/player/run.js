@@ -85,6 +85,18 @@ export class Run {
     return axis === "iterations" ? this.n : this.endTime;
   }
 
+  /** "measured" or "modelled": the clock of iteration `i`, which a fork changes. */
+  clockAt(i) {
+    let { clock } = this;
+    for (let { fork } = this; fork; fork = fork.earlier) if (i < fork.iteration) clock = fork.clock;
+    return clock;
+  }
+
+  /** The clocks of all iterations: "measured", "modelled", or "measured, then modelled". */
+  get clocks() {
+    return this.n ? [...new Set([this.clockAt(0), this.clock])].join(", then ") : this.clock;
+  }
+
   // -- what a step is -----------------------------------------------------------------------------
 
   /** "prefill", "decode", "mixed", or "idle" for an iteration that computes no real token. */
@@ -153,11 +165,11 @@ export class Run {
   /**
    * The queue while iteration `i` runs, first come first; preempted requests stand at the front.
    * @param {number} [t] also those that have arrived by then and that the scheduler has not seen yet
-   * @returns {{request: number, isSwapped: boolean, isPreempted: boolean}[]}
+   * @returns {{request: number, isSwapped: boolean, isPreempted: boolean}[]} its entries are not to be changed
    */
   waitingAt(i, t = -1) {
     const { queue } = this.#stateAt(i);
-    const entries = queue.map((entry) => ({ ...entry }));
+    const entries = queue.slice();
     for (let id = this.#seenAt(i); id < this.requests.length && this.requests[id].arrival <= t; id++) {
       if (this.requests[id].finish !== "refused") entries.push({ request: id, isSwapped: false, isPreempted: false });
     }

@@ -34,19 +34,43 @@ export class Slots {
     this.patterns = new Patterns(theme, this.surface.ratio);
     this.painter = new SlotPainter(this.run, this.segments, { theme, patterns: this.patterns, rowHeight });
     this.tiles.clear();
+    this.drawnKey = null;
   }
 
   /** Draw the frame. `scale` is shared by all lanes; `request` (or -1) is lit up; `hidden` hides the future. */
   draw(scale, request, hidden) {
     const { surface, theme, store } = this;
-    const context = surface.clear();
     const now = scale.x(store.position);
-    this.#copy(context, scale, 0, now, 1);
-    if (!hidden) this.#copy(context, scale, now, surface.width, FUTURE);
+    const [from, to] = this.#stale(scale, request, hidden, now);
+    const { context } = surface;
+    context.save();
+    context.beginPath();
+    context.rect(from, 0, to - from, surface.height);
+    context.clip();
+    context.clearRect(from, 0, to - from, surface.height);
+    this.#copy(context, scale, from, Math.min(now, to), 1);
+    if (!hidden) this.#copy(context, scale, Math.max(now, from), to, FUTURE);
     if (request >= 0) this.#lightUp(context, scale, request, hidden ? now : surface.width);
     this.#marks(context, scale, hidden);
     context.fillStyle = theme.ink;
     context.fillRect(Math.round(now) - 0.75, 0, 1.5, surface.height);
+    context.restore();
+  }
+
+  /** From where to where the canvas must be painted anew: around the playhead if nothing but it has moved. */
+  #stale(scale, request, hidden, now) {
+    const { surface } = this;
+    const { lane, iteration } = this.store.hover;
+    const marked = lane === this.lane ? iteration : -1;
+    const key = `${scale.axis} ${scale.origin} ${scale.factor} ${request} ${hidden} ${marked}`;
+    const before = key === this.drawnKey ? this.drawnNow : null;
+    Object.assign(this, { drawnKey: key, drawnNow: now });
+    if (before !== null) {
+      const from = Math.max(0, Math.floor(Math.min(now, before)) - 2);
+      return [from, Math.min(surface.width, Math.ceil(Math.max(now, before)) + 2)];
+    }
+    surface.clear(); // which sets the context's scale as well
+    return [0, surface.width];
   }
 
   /** What lies at a pixel: {slot, iteration, request}. */

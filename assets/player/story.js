@@ -3,7 +3,6 @@
 import { button, el, setText } from "./dom.js";
 import { count, plural } from "./format.js";
 import { Waterfall } from "./waterfall.js";
-import { laneName } from "./why.js";
 
 const STORY_REFRESH_MS = 100; // of the text, while playing
 
@@ -97,10 +96,10 @@ export class Story {
     const tokens = runs.map((each, k) => each.writtenBy(request, places[k].ended - 1));
     const silence = whySilent(run, tokens[focus], pieces, finish);
     const part = `${count(tokens[focus])} of at most ${plural(maxTokens, "token")}`;
-    setText(this.writer, `Written under ${laneName(run)}: ${part}`);
+    setText(this.writer, `Written under ${run.label}: ${part}`);
     setText(this.written, silence || pieces.slice(0, tokens[focus]).join(""));
     this.written.classList.toggle("mbw-silent", silence !== "");
-    const each = runs.map((other, k) => `${laneName(other)} ${count(tokens[k])}`);
+    const each = runs.map((other, k) => `${other.label} ${count(tokens[k])}`);
     const differ = new Set(tokens).size > 1;
     this.others.hidden = !differ;
     if (differ) setText(this.others, `Tokens at this moment: ${each.join(", ")}.`);

@@ -21,8 +21,8 @@ export class Transport {
     this.markersKey = null;
   }
 
-  /** Bring the controls in step with the store. */
-  draw(places) {
+  /** Bring the controls in step with the store; the words only with `isCounting`. */
+  draw(places, isCounting = true) {
     const { store } = this;
     const run = store.runs[store.focus];
     const place = places[store.focus];
@@ -34,11 +34,17 @@ export class Transport {
       this.play.title = label;
     }
     this.range.value = String(store.position / store.end);
+    this.range.style.setProperty("--done", `${(store.position / store.end) * 100}%`);
+    this.#markers(run);
+    if (isCounting) this.#words(run, place);
+  }
+
+  #words(run, place) {
+    const { store } = this;
     const step = place.i < 0 ? "before the first step" : place.isDone ? "after the last step" : `step ${place.i}`;
     setText(this.time, store.axis === "time" ? clock(store.position) : `step ${Math.floor(store.position)}`);
     setText(this.of, store.axis === "time" ? `of ${clock(store.end)}` : `of ${store.end}`);
     setText(this.step, `${run.label}, ${step}`);
-    this.range.style.setProperty("--done", `${(store.position / store.end) * 100}%`);
     if (!store.isPlaying) this.range.setAttribute("aria-valuetext", `${clock(place.t)}, ${run.label} ${step}`);
     this.speed.value = String(store.speed);
     this.axis.value = store.axis;
@@ -47,7 +53,6 @@ export class Transport {
     this.loop.setAttribute("aria-pressed", String(Boolean(store.loop)));
     this.live.hidden = !store.comparison.options.live;
     this.live.setAttribute("aria-pressed", String(store.isFollowing));
-    this.#markers(run);
   }
 
   /** What happened in the lane in focus, as marks above the scrubber; and the loop. */

@@ -3,7 +3,6 @@
 import { el, setText } from "./dom.js";
 import { duration, threeFigures } from "./format.js";
 import { PARTS, requestLedger, requestParts } from "./ledger.js";
-import { laneName } from "./why.js";
 
 const SVG_SPACE = "http://www.w3.org/2000/svg";
 const BAR_UNITS = 1000; // units of a bar
@@ -71,7 +70,7 @@ export class Waterfall {
     const bar = el("div", { class: "mbw-bar" }, barDrawing(parts, share), veil, now);
     const numbers = el("p", { class: "mbw-numbers", text: isSecret ? "" : ledgerWords(run, request, parts) });
     const above = el("div", { class: "mbw-letters", "aria-hidden": "true" }, ...(isSecret ? [] : letters));
-    const name = el("span", { class: "mbw-name", text: laneName(run) });
+    const name = el("span", { class: "mbw-name", text: run.label });
     const element = el("div", { class: "mbw-row" }, name, el("div", {}, above, bar, numbers));
     return { element, run, from, to, veil, now };
   }
@@ -100,7 +99,7 @@ function ledgerWords(run, request, parts) {
   const some = PARTS.filter((kind) => totals[kind] > 0).map((kind) => `${kind} ${duration(totals[kind])}`);
   const sum = Object.values(totals).reduce((total, ns) => total + ns, 0);
   const cut = run.requests[request].finish ? "" : ", cut off";
-  return `${some.join(" + ")} = ${duration(sum)} ${run.clock}${cut}`;
+  return `${some.join(" + ")} = ${duration(sum)} ${run.clocks}${cut}`;
 }
 
 function letterAt(letter, share) {

@@ -52,7 +52,7 @@ export function explainGap(run, place) {
   const refusals = refused.slice(-1).map((reason) => `${run.sentence(reason)}.`);
   const next = run.requests.find(({ arrival }) => arrival > t);
   if (!waiting.length) {
-    const coming = next ? `r${next.id} arrives at ${clock(next.arrival)} ${run.clock}.` : "Nobody else arrives.";
+    const coming = next ? `r${next.id} arrives at ${clock(next.arrival)} ${run.clocks}.` : "Nobody else arrives.";
     const codes = refused.slice(-1).map(({ code }) => code);
     return { headline: "Idle: nobody waits.", sentences: [...refusals, coming], codes };
   }
@@ -63,7 +63,7 @@ export function explainGap(run, place) {
   }
   const who = `${requestNames(waiting.map(({ request }) => request))} ${isOrAre(waiting, "waits", "wait")}.`;
   if (run.start[i + 1] <= t) return { headline: "Nothing has run yet.", sentences: [who, ...refusals], codes: [] };
-  const until = `Nothing runs until ${clock(run.start[i + 1])} ${run.clock}.`;
+  const until = `Nothing runs until ${clock(run.start[i + 1])} ${run.clocks}.`;
   return { headline: who, sentences: [until, ...refusals], codes: [] };
 }
 
@@ -73,7 +73,7 @@ function windowWords(run, { t }, waiting, { numbers }) {
   const waited = timed(run, Math.max(0, t - oldest));
   return [
     `${waiting.length} of ${plural(numbers.slots, "request")} ${isOrAre(waiting)} here, the oldest for ${waited}.`,
-    `The window closes when all ${count(numbers.slots)} are here, or at ${clock(close)} ${run.clock}.`,
+    `The window closes when all ${count(numbers.slots)} are here, or at ${clock(close)} ${run.clocks}.`,
   ];
 }
 
@@ -101,16 +101,11 @@ export function policyAt(run, i) {
   return policy;
 }
 
-/** What a lane is called in a sentence. */
-export function laneName(run) {
-  return run.fork ? `${run.policy}, changed at step ${count(run.fork.iteration)}` : run.policy;
-}
-
 /** A line for each run but the one in focus: what it does at the playhead. */
 export function sameMoment(runs, places, focus, isLive = false) {
   const lines = [];
   runs.forEach((run, k) => {
-    if (k !== focus) lines.push(`${laneName(run)}: ${explainPlace(run, places[k], isLive).headline}`);
+    if (k !== focus) lines.push(`${run.label}: ${explainPlace(run, places[k], isLive).headline}`);
   });
   return lines;
 }

@@ -3,7 +3,7 @@
 import { el, setText } from "./dom.js";
 import { count } from "./format.js";
 import { RuleBox } from "./rule_box.js";
-import { explainPlace, laneName, policyAt, sameMoment } from "./why.js";
+import { explainPlace, policyAt, sameMoment } from "./why.js";
 
 const WHY_REFRESH_MS = 125; // while playing: nobody reads faster
 
@@ -47,7 +47,7 @@ export class WhyCard {
     const place = places[store.focus];
     const isLive = Boolean(store.comparison.options?.live);
     const { headline, sentences, codes } = explainPlace(run, place, isLive);
-    setText(this.where, `${laneName(run)} · ${whyMoment(run, place)}`);
+    setText(this.where, `${run.label} · ${whyMoment(run, place)}`);
     setText(this.headline, headline);
     replaceTexts(this.sentences, "p", sentences);
     replaceTexts(this.others, "li", sameMoment(store.runs, places, store.focus, isLive));

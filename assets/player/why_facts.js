@@ -46,7 +46,7 @@ function whyStep(run, i) {
   return {
     run,
     i,
-    took: timed(run, run.duration[i]),
+    took: timed(run, run.duration[i], run.clockAt(i)),
     reasons: run.reasonsAt(i),
     prefills: inPhase(PREFILL),
     decodes: inPhase(DECODE),

@@ -137,7 +137,7 @@ export function decodeFact({ run, i, decodes: rows, names, took }, facts) {
 export function stretchFact({ run, i, decodes: rows }) {
   if (!rows.length || !(run.stretch[i] > 0)) return null;
   const whom = rows.length === 1 ? "the one that writes" : `the ${rows.length} that write`;
-  const sentence = `The prompt tokens make this step ${duration(run.stretch[i])} longer for ${whom} (${run.clock}).`;
+  const sentence = `The prompt tokens make this step ${duration(run.stretch[i])} longer for ${whom} (${run.clockAt(i)}).`;
   return { headline: sentence, sentence, codes: ["chunk"] };
 }
 
