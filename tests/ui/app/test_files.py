@@ -7,8 +7,10 @@ from pathlib import Path
 from playwright import sync_api
 from playwright.sync_api import expect
 
+from minibatch.recording.storage import load
+from minibatch.ui.player.page import page_html
 from tests.ui.app.driving import SECONDS, fields, open_player
-from tests.ui.browser import Watched
+from tests.ui.browser import ROOT, Watched, served
 from tests.ui.recordings import HTML, IMAGE
 
 
@@ -63,8 +65,21 @@ def test_an_exported_page_plays_offline_with_everything_in_it(
     )
     assert page.outside == []
     assert page.errors == []
-    bare = Watched(offline.new_page(), path.as_uri())
-    bare.page.goto(f"{path.as_uri()}?controls=none&autoplay=0")
-    expect(bare.player.locator(".mb-slots").first).to_be_visible()
-    expect(bare.player.locator(".mb-transport")).to_be_hidden()
     offline.close()
+
+
+def test_an_exported_page_can_stand_in_a_frame_of_another_page(chromium: sync_api.Browser, tmp_path: Path) -> None:
+    recordings = load(ROOT / "assets" / "recordings" / "identical.mbr")
+    (tmp_path / "lesson.html").write_text(page_html(recordings), encoding="utf-8")
+    frame = '<iframe src="lesson.html?controls=none&speed=real&loop=0-40000000" width="900" height="600"></iframe>'
+    (tmp_path / "index.html").write_text(f"<!doctype html><title>A blog</title>{frame}", encoding="utf-8")
+    with served(tmp_path) as url:
+        context = chromium.new_context()
+        page = context.new_page()
+        page.goto(f"{url}/index.html")
+        player = page.frame_locator("iframe").locator(".mb-player")
+        expect(player.locator(".mb-slots").first).to_be_visible(timeout=SECONDS)
+        expect(player.locator(".mb-transport")).to_be_hidden()
+        seen = player.evaluate("(e) => [e.player.store.speed, e.player.store.loop, e.player.store.isPlaying]")
+        assert seen == ["real", [0, 40000000], True]
+        context.close()

@@ -24,6 +24,8 @@ def test_a_run_in_progress_plays_and_can_be_cancelled(context: sync_api.BrowserC
     wait_until(watched, "p.store.position > 0", SECONDS)
     watched.player.press("ArrowLeft")
     assert watched.state("[p.store.isFollowing, p.store.isPlaying]") == [False, False]
+    watched.player.press("f")
+    assert watched.state("[p.store.isFollowing, p.store.isPlaying]") == [True, True]
     page.get_by_role("button", name="Cancel").click()
     wait_until(watched, "!p.store.comparison.options.live", SECONDS)
     assert watched.player.evaluate("(element, before) => element === before", node) is True
