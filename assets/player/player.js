@@ -76,7 +76,10 @@ export class Player {
     const patch = { comparison, runs: comparison.runs };
     if (!isSame) Object.assign(patch, { hidden: null, loop: null, pinned: -1, ...this.#start(comparison) });
     else if (wasLive && !comparison.options.live) Object.assign(patch, { isFollowing: false });
-    if (store.isFollowing || store.focus >= comparison.runs.length) patch.focus = comparison.runs.length - 1;
+    if (isSame) {
+      const again = comparison.runs.findIndex((run) => run.label === store.runs[store.focus].label);
+      patch.focus = store.isFollowing || again < 0 ? comparison.runs.length - 1 : again;
+    }
     const isOtherLanes = comparison.runs.map((run) => run.label).join() !== store.runs.map((run) => run.label).join();
     store.set(patch);
     if (isOtherLanes) this.#buildLanes();
@@ -91,7 +94,7 @@ export class Player {
   destroy() {
     this.motion.destroy();
     this.resizes.disconnect();
-    document.removeEventListener("keydown", this.onKey);
+    document.removeEventListener("keydown", this.onKey, true);
     this.scheme.removeEventListener("change", this.onScheme);
     document.removeEventListener("fullscreenchange", this.onFullscreen);
     for (const view of this.views) view.destroy?.();

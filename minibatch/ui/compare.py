@@ -59,14 +59,14 @@ def _comparison(shown: Shown, link: Mapping[str, str] | None, look: Theme) -> No
     if not shown.recordings:
         show(NO_POLICY)
         return
-    _player(shown, {"link": link, **_start(shown.key)}, look)
+    _player(shown, {"link": link, **_start(shown.name)}, look)
     _details(shown, look)
 
 
 def _player(shown: Shown, options: Mapping[str, Any], look: Theme) -> None:
     """The player, always in one place, so that the browser keeps it from one recording to the next."""
     live = bool(options.get("live"))
-    given = {"id": shown.key, "scale": look.scale, **options, **({} if live else {"knobs": fork_knobs()})}
+    given = {"id": shown.name, "scale": look.scale, **options, **({} if live else {"knobs": fork_knobs()})}
     steps = tuple(recording.num_iterations for recording in shown.recordings)
     make = _packed_live if live else _packed
     data = make((shown.key, repr(given), steps), shown, given)
@@ -85,12 +85,12 @@ def _packed_live(key: tuple[Any, ...], _shown: Shown, _options: Mapping[str, Any
     return pack(_shown.recordings, _options, level=1)
 
 
-def _start(key: str) -> dict[str, Any]:
+def _start(name: str) -> dict[str, Any]:
     """Where the player begins: where the link says, for the recording that it leads to."""
     if "linked" not in st.session_state:
-        st.session_state["linked"] = (key, start_of(st.query_params.to_dict()))
+        st.session_state["linked"] = (name, start_of(st.query_params.to_dict()))
     linked, start = st.session_state["linked"]
-    if linked != key or not start:
+    if linked != name or not start:
         return {"autoplay": True}
     return {"start": start}
 
@@ -131,7 +131,7 @@ def _run(choice: Choice, form: RunForm, look: Theme) -> None:
     with st.container():
         st.container()
         if shown.recordings:
-            _player(shown, {"link": form.link, **_start(shown.key)}, look)
+            _player(shown, {"link": form.link, **_start(shown.name)}, look)
     if shown.recordings:
         _details(shown, look)
     else:
@@ -176,7 +176,7 @@ def _poll(ticket: Ticket, policies: tuple[str, ...], link: Mapping[str, str] | N
         return
     options: dict[str, Any] = {"link": link, "live": True}
     if "linked" not in st.session_state and start_of(st.query_params.to_dict()):
-        options["id"] = f"{shown.key} live"  # the result is another run to the player, which goes where the link says
+        options["id"] = f"{shown.name} live"  # the result is another run to the player, which goes where the link says
     _player(shown, options, look)
 
 
@@ -202,13 +202,13 @@ def _ask(shown: Shown, wish: Mapping[str, Any]) -> None:
     if latest:
         latest.cancel()
     run = fork_run(shown, wish)
-    st.session_state["fork"] = (shown.key, run, _queue().submit(run))
+    st.session_state["fork"] = (shown.name, run, _queue().submit(run))
 
 
 def _fork(shown: Shown, look: Theme) -> None:
     """The fork that was asked for last, if it is of these recordings."""
-    key, run, ticket = st.session_state.get("fork", (None, None, None))
-    if key != shown.key:
+    name, run, ticket = st.session_state.get("fork", (None, None, None))
+    if name != shown.name:
         return
     if not ticket.finished:
         _poll_fork(ticket)

@@ -21,10 +21,16 @@ FOLDER_VARIABLE = "MINIBATCH_RECORDINGS"
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Recordings to compare, and a key that stays the same while they do."""
+    """Recordings to compare.
+
+    Attributes:
+        key: stays the same while they do.
+        name: stays the same whichever of their policies are shown, and tells a browser nothing of this machine.
+    """
 
     key: str
     recordings: tuple[Recording, ...]
+    name: str
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -33,7 +39,7 @@ class Shown:
     def only(self, policies: Sequence[str]) -> Shown:
         """The same, of some policies."""
         kept = tuple(recording for recording in self.recordings if recording.header.policy in policies)
-        return Shown(f"{self.key}:{tuple(policies)}", kept)
+        return Shown(f"{self.key}:{tuple(policies)}", kept, self.name)
 
 
 def recordings_folder() -> Path:
@@ -55,13 +61,14 @@ def bundled_files(folder: Path) -> list[Path]:
 def open_file(path: Path) -> Shown:
     """A recording file. OSError or RecordingError if it can't be read."""
     modified = path.stat().st_mtime_ns
-    return Shown(f"{path}@{modified}", _load(str(path), modified))
+    key = f"{path}@{modified}"
+    return Shown(key, _load(str(path), modified), hashlib.sha256(key.encode()).hexdigest())
 
 
 def open_upload(data: bytes, name: str) -> Shown:
     """A file that somebody sent. RecordingError says what is wrong with it."""
     digest = hashlib.sha256(data).hexdigest()
-    return Shown(digest, _parse(digest, data, name))
+    return Shown(digest, _parse(digest, data, name), digest)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
@@ -93,4 +100,4 @@ def _in_order(recordings: Sequence[Recording]) -> tuple[Recording, ...]:
 
 def from_run(key: str, recordings: Sequence[Recording]) -> Shown:
     """What a run on this machine recorded."""
-    return Shown(key, _in_order(recordings))
+    return Shown(key, _in_order(recordings), key)

@@ -233,7 +233,7 @@ def test_everything_can_be_taken_away(pair: tuple[Recording, ...]) -> None:
         "Page that plays offline (.html)", "Trace for Perfetto (.trace.json)", "Metrics (.csv)",
         "Requests (.requests.csv)", "Recording (.mbr)",
     ]  # fmt: skip
-    made = {ending: make(Shown("key", pair)) for _, ending, _, make in takeaway._FILES}
+    made = {ending: make(Shown("key", pair, "name")) for _, ending, _, make in takeaway._FILES}
     assert made["mbr"] == dumps(pair)
     assert str(made["html"]).startswith("<!doctype html>")
     assert json.loads(made["trace.json"])["traceEvents"]
@@ -247,7 +247,7 @@ def test_a_file_that_is_taken_away_has_a_name_that_any_system_takes(
     names: list[str] = []
     monkeypatch.setattr(takeaway.st, "download_button", lambda *_, file_name, **rest: names.append(file_name))
     run = replace(pair[0], header=replace(pair[0].header, scenario='../a b/"<ü>|\n'))
-    takeaway.downloads(Shown("key", (run,)))
+    takeaway.downloads(Shown("key", (run,), "name"))
     assert len(set(names)) == 5
     assert all(re.fullmatch(r"[\w.-]+", name) and "/" not in name for name in names)
 
@@ -620,8 +620,10 @@ def test_a_wish_is_granted_once_and_belongs_to_its_recordings() -> None:
     rerun(app)
     assert app.session_state["fork"][2] is ticket
     app.multiselect[0].set_value(["chunked"])
-    assert list(players(rerun(app))) == ["player"]
-    app.multiselect[0].set_value(["static", "dynamic", "continuous", "chunked"])
+    assert list(players(rerun(app))) == ["player", "fork"]
+    app.radio(key="source").set_value("Run on this machine")
+    assert list(players(rerun(app))) == []
+    app.radio(key="source").set_value("Recorded")
     assert list(players(rerun(app))) == ["player", "fork"]
 
 
