@@ -69,11 +69,20 @@ export class SlotPainter {
   constructor(run, segments, look) {
     Object.assign(this, { run, segments, ...look });
     this.inset = this.rowHeight > 5 ? 1 : 0.4;
+    this.font = `600 ${Math.min(12 * this.theme.scale, (this.rowHeight - 2 * this.inset) * 0.86)}px ${this.theme.font}`;
+    this.widths = new Map();
+  }
+
+  /** Make a context ready for `segment`. */
+  ready(context) {
+    context.font = this.font;
+    context.textBaseline = "middle";
   }
 
   /** Everything between two positions of the axis. */
   paint(context, scale, from, to) {
     const { run, theme, rowHeight } = this;
+    this.ready(context);
     const height = run.slots * rowHeight;
     const ground = Math.min(scale.x(to), scale.x(run.lastPosition(scale.axis))) - scale.x(from);
     if (ground > 0) {
@@ -95,7 +104,7 @@ export class SlotPainter {
     this.#cells(context, scale, first, last, height);
   }
 
-  /** One segment: its fill, and its label where there is room. */
+  /** One segment: its fill, and its label where there is room. The context is `ready`. */
   segment(context, scale, k) {
     const { run, theme, patterns, rowHeight, inset } = this;
     const { from, to, phase, request, slot } = this.segments;
@@ -144,12 +153,11 @@ export class SlotPainter {
     if (this.rowHeight < LABEL_ROW) return;
     const { run, segments } = this;
     const name = `r${segments.request[k]}`;
-    const size = Math.min(12 * this.theme.scale, height * 0.86);
-    context.font = `600 ${size}px ${this.theme.font}`;
     const [first, last] = [segments.from[k], segments.to[k]];
     const cell = width / (last - first + 1);
-    if (cell >= LABEL_CELL && scale.factor && last - first < 4000) {
-      for (let i = first; i <= last; i++) {
+    if (cell >= LABEL_CELL) {
+      const [from, to] = this.#inSight(scale);
+      for (let i = Math.max(first, from); i <= Math.min(last, to); i++) {
         const left = scale.x(run.position(scale.axis, i));
         const room = scale.x(run.endPosition(scale.axis, i)) - left;
         const text = i === first ? `${name} ${LETTERS[segments.phase[k]]}` : name;
@@ -161,9 +169,18 @@ export class SlotPainter {
     }
   }
 
+  /** The first and last iteration on a context as wide as its scale. */
+  #inSight(scale) {
+    if (scale !== this.sight?.scale) {
+      this.sight = { scale, range: this.#iterations(scale.axis, scale.origin, scale.position(scale.width)) };
+    }
+    return this.sight.range;
+  }
+
   /** Write on a segment if it fits; says whether it did. */
   #write(context, k, text, x, y, width, height, align) {
-    const wide = context.measureText(text).width;
+    if (!this.widths.has(text)) this.widths.set(text, context.measureText(text).width);
+    const wide = this.widths.get(text);
     if (wide + 5 > width) return false;
     const { theme, segments } = this;
     const isFilled = segments.phase[k] === PREFILL || segments.phase[k] === DECODE;
@@ -174,7 +191,6 @@ export class SlotPainter {
       context.fillRect(left - 2, y + 1, wide + 4, height - 2);
     }
     context.fillStyle = isFilled ? requestInk(theme, segments.request[k]) : theme.ink;
-    context.textBaseline = "middle";
     context.fillText(text, left, y + height / 2 + 0.5);
     return true;
   }

@@ -5,8 +5,8 @@ import { Patterns, SlotPainter } from "./paint.js";
 import { Scale } from "./scale.js";
 import { Segments } from "./segments.js";
 
-const TILE = 512; // CSS pixels
-const MOST_TILES = 12;
+const TILE = 256; // CSS pixels
+const MOST_TILES = 24;
 const FUTURE = 0.3; // opacity of what is still to come
 const VEIL = 0.62; // over what does not belong to the request that is lit up
 
@@ -31,6 +31,8 @@ export class Slots {
     if (!isNew && !resized && theme === this.theme && rowHeight === this.rowHeight) return;
     if (isNew) this.segments = new Segments(this.run);
     Object.assign(this, { theme, rowHeight, preparedRun: this.run });
+    // Tiles of the lanes begin at different places, so that no frame has to paint one for each of them.
+    this.offset = Math.round((TILE * this.lane) / this.store.runs.length);
     this.patterns = new Patterns(theme, this.surface.ratio);
     this.painter = new SlotPainter(this.run, this.segments, { theme, patterns: this.patterns, rowHeight });
     this.tiles.clear();
@@ -92,7 +94,8 @@ export class Slots {
     context.rect(from, 0, to - from, surface.height);
     context.clip();
     context.globalAlpha = opacity;
-    const shift = scale.origin * scale.factor;
+    // On whole pixels of the screen, where copying needs no blending.
+    const shift = Math.round(scale.origin * scale.factor * surface.ratio) / surface.ratio - this.offset;
     for (let tile = Math.floor((shift + from) / TILE); tile * TILE < shift + to; tile++) {
       context.drawImage(this.#tile(scale, tile), tile * TILE - shift, 0, TILE, surface.height);
     }
@@ -107,17 +110,27 @@ export class Slots {
       this.tiles.set(key, kept);
       return kept;
     }
+    const canvas = this.#blank();
+    const from = (number * TILE + this.offset) / scale.factor;
+    const own = new Scale(scale.axis, from, scale.factor, TILE);
+    this.painter.paint(canvas.getContext("2d"), own, from, from + TILE / scale.factor);
+    this.tiles.set(key, canvas);
+    return canvas;
+  }
+
+  /** A canvas for a tile: once there are enough, the one that was used least recently. */
+  #blank() {
     const { ratio, height } = this.surface;
+    if (this.tiles.size >= MOST_TILES) {
+      const [key, canvas] = this.tiles.entries().next().value;
+      this.tiles.delete(key);
+      canvas.getContext("2d").clearRect(0, 0, TILE, height);
+      return canvas;
+    }
     const canvas = document.createElement("canvas");
     canvas.width = Math.round(TILE * ratio);
     canvas.height = Math.round(height * ratio);
-    const context = canvas.getContext("2d");
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const from = (number * TILE) / scale.factor;
-    const own = new Scale(scale.axis, from, scale.factor, TILE);
-    this.painter.paint(context, own, from, from + TILE / scale.factor);
-    this.tiles.set(key, canvas);
-    if (this.tiles.size > MOST_TILES) this.tiles.delete(this.tiles.keys().next().value);
+    canvas.getContext("2d").setTransform(ratio, 0, 0, ratio, 0, 0);
     return canvas;
   }
 
@@ -134,6 +147,7 @@ export class Slots {
       context.rect(from, 0, to - from, surface.height);
       context.clip();
       context.globalAlpha = opacity;
+      this.painter.ready(context);
       for (const k of segments.byRequest.of(request)) {
         const begins = scale.x(run.position(scale.axis, segments.from[k]));
         const ends = scale.x(run.endPosition(scale.axis, segments.to[k]));
