@@ -5,7 +5,7 @@ import { LabelPen, placeLabels } from "./charts_labels.js";
 import { stallColour } from "./charts_look.js";
 import { Plot } from "./charts_plot.js";
 import { stalledPart } from "./charts_text.js";
-import { el } from "./dom.js";
+import { el, LEGIBLE_MS } from "./dom.js";
 import { duration } from "./format.js";
 
 const BAR_COLUMNS = 700; // about the pixels of an axis: narrower bars are drawn as one
@@ -39,6 +39,7 @@ export class DurationsChart {
     this.theme = theme;
     this.pen = new LabelPen(theme);
     this.seen = null;
+    this.drawnAt = -Infinity;
     const colour = stallColour(theme);
     this.swatch.style.background = colour;
     const { plot } = this;
@@ -57,6 +58,9 @@ export class DurationsChart {
     const { i, isRunning } = places[focus];
     const seen = `${i},${isRunning}`;
     if (seen === this.seen || this.run !== this.store.runs[focus]) return;
+    const now = performance.now();
+    if (this.store.isPlaying && now - this.drawnAt < LEGIBLE_MS) return;
+    this.drawnAt = now;
     this.seen = seen;
     const context = this.plot.live.clear();
     if (isRunning) this.#drawStep(context, this.run, i, axis);

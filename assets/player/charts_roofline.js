@@ -8,6 +8,8 @@ import { flopsInWords } from "./charts_text.js";
 import { threeFigures } from "./format.js";
 import { NOTHING_SELECTED } from "./store.js";
 
+const REDRAW_MS = 30; // between two drawings while playing: points that jump need no more
+
 /** One chart of `Charts`: `inputs` for Vega, `place` after it has drawn, `update` with every frame. */
 export class RooflineChart {
   constructor(store) {
@@ -41,6 +43,7 @@ export class RooflineChart {
     this.trail = new PointTrail(this.plot.past, this.map, theme);
     this.sides = [];
     this.seen = null;
+    this.drawnAt = -Infinity;
     this.emphasised = null;
   }
 
@@ -54,6 +57,9 @@ export class RooflineChart {
     this.#emphasise();
     const seen = places.map((place) => 2 * place.i + (place.isRunning ? 1 : 0)).concat(focus).join();
     if (seen === this.seen) return;
+    const now = performance.now();
+    if (this.store.isPlaying && now - this.drawnAt < REDRAW_MS) return;
+    this.drawnAt = now;
     this.seen = seen;
     // The step that runs is drawn large; those before it have left their points behind.
     this.trail.advance(places.map((place, lane) => Math.max(0, Math.min(place.i, this.limits[lane]))), focus);

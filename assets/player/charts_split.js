@@ -1,10 +1,9 @@
 // What the current step moves and computes, under the roofline.
 
 import { boundOf, byteSplit, flopsInWords, workOf } from "./charts_text.js";
-import { el, setText } from "./dom.js";
+import { el, LEGIBLE_MS, setText } from "./dom.js";
 import { bytes, NOTHING, percent, threeFigures } from "./format.js";
 
-const LEGIBLE_MS = 80; // numbers that change faster can't be read, and laying them out costs a frame
 const SHADES = [0.82, 0.48, 0.22]; // of ink: weights, KV, activations. Colour belongs to requests.
 
 /** A stacked bar of the bytes of the step in focus, with its numbers. */

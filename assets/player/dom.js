@@ -1,5 +1,8 @@
 // Making elements. Text is only ever set as text: a recording may come from anywhere.
 
+/** Numbers that change faster can't be read, and writing them costs a frame. */
+export const LEGIBLE_MS = 80;
+
 /**
  * An element. `attributes` are set as attributes, but `text` (its text), `on` (listeners by event) and
  * `class`; null and false leave an attribute out.
