@@ -16,6 +16,7 @@ import { Predict } from "./predict.js";
 import { Provenance } from "./provenance.js";
 import { sharedScale } from "./scale.js";
 import { Share } from "./share.js";
+import { Sight } from "./sight.js";
 import { Store } from "./store.js";
 import { Story } from "./story.js";
 import { TakeAway } from "./takeaway.js";
@@ -60,6 +61,7 @@ export class Player {
     this.root = el("div", { class: "mb-player", tabindex: 0, role: "region", "aria-label": "Player" });
     this.root.player = this; // for whoever embeds the page
     host.append(this.root);
+    this.sight = new Sight();
     this.#build();
     this.motion = new Motion(this.store, (now) => this.#draw(now));
     this.store.subscribe((changed) => this.#changed(changed));
@@ -94,6 +96,7 @@ export class Player {
   destroy() {
     this.motion.destroy();
     this.resizes.disconnect();
+    this.sight.destroy();
     document.removeEventListener("keydown", this.onKey, true);
     this.scheme.removeEventListener("change", this.onScheme);
     document.removeEventListener("fullscreenchange", this.onFullscreen);
@@ -151,6 +154,11 @@ export class Player {
 
   help() {
     this.keys.showModal();
+  }
+
+  /** Draw everything at once, in the window or not. */
+  drawNow() {
+    this.#draw(performance.now(), true);
   }
 
   // -- inside -------------------------------------------------------------------------------------
@@ -224,6 +232,8 @@ export class Player {
     this.fixedLegend.replaceChildren(legend(store.comparison.words));
     this.tabs.replaceChildren(...store.runs.map((run, index) =>
       el("button", { type: "button", text: run.label, on: { click: () => store.set({ focus: index }) } })));
+    this.#pressTab();
+    this.sight.watch([...this.lanes, ...(this.charts ? [this.charts] : [])].map(({ element }) => element));
   }
 
   #listen() {
@@ -267,10 +277,14 @@ export class Player {
       if (changed.has("focus") || changed.has("isPresenting")) this.charts?.draw();
     }
     if (changed.has("axis")) this.charts?.draw();
+    if (changed.has("focus")) this.#pressTab();
+  }
+
+  #pressTab() {
     for (const [index, tab] of [...this.tabs.children].entries()) tab.setAttribute("aria-pressed", String(index === this.store.focus));
   }
 
-  #draw(now) {
+  #draw(now, isForced = false) {
     const { store, width } = this;
     if (!width) return;
     const places = store.places;
@@ -278,8 +292,10 @@ export class Player {
     const request = store.hover.request >= 0 ? store.hover.request : store.pinned;
     const isCounting = !store.isPlaying || !this.counted || now - this.counted > COUNT_MS;
     if (isCounting) this.counted = now;
+    const isWhole = isForced || !store.isPlaying || this.takeAway.isFilming;
+    const isShown = ({ element }) => isWhole || this.sight.has(element);
     this.lanes.forEach((lane, k) => {
-      if (this.isNarrow && k !== store.focus) return;
+      if ((this.isNarrow && k !== store.focus) || !isShown(lane)) return;
       lane.draw(scale, places[k], request);
       if (isCounting) lane.count(places[k]);
     });
@@ -288,7 +304,7 @@ export class Player {
     this.root.classList.toggle("mb-asking", Boolean(store.hidden));
     const told = places.map((place, k) => (store.hidden?.lane === k ? beforeQuestion(store, place) : place));
     for (const view of this.views) view.update(told);
-    if (!store.hidden) this.charts?.update(places);
+    if (this.charts && !store.hidden && isShown(this.charts)) this.charts.update(places);
     this.frames = (this.frames ?? 0) + 1;
   }
 }

@@ -17,8 +17,13 @@ export class TakeAway {
       player.store.comparison.csv ? item("Metrics (CSV)", "Every metric of every policy", () => this.csv()) : null);
   }
 
+  get isFilming() {
+    return Boolean(this.recorder);
+  }
+
   async picture() {
     const { root } = this.player;
+    this.player.drawNow();
     const canvas = document.createElement("canvas");
     paintPage(root, canvas, window.devicePixelRatio || 1, true);
     const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
