@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from minibatch.ui.player.bench import Bench, Standing
 
 WIDTH, HEIGHT = 1440, 1000
+VIEWS = (("whole", "whole run", False), ("close", "close-up", False), ("whole", "charts", True))
+"""The player's view, what it is called, and whether the charts are in the window instead of the lanes."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -94,7 +96,7 @@ def _opened(browser: sync_api.Browser, own: str, ratio: int = 1, offline: bool =
 def _frames(browser: sync_api.Browser, page: Path, options: argparse.Namespace, console: Console) -> None:
     from minibatch.ui.player.bench import SMOOTH_MS
 
-    title = "Playing, charts live; script and main thread: ms a frame, the latter of processor time"
+    title = "Playing; script and main thread: ms a frame, the latter of processor time"
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
     for name in ("view", "DPR", "frames/s", "95 % of gaps", f"≤ {SMOOTH_MS} ms", "script", "thread", "load"):
         table.add_column(name, justify="left" if name == "view" else "right")
@@ -102,12 +104,12 @@ def _frames(browser: sync_api.Browser, page: Path, options: argparse.Namespace, 
     for ratio in (1, 2):
         with _opened(browser, page.as_uri(), ratio, offline=True) as bench:
             starts.append(bench.open(page.as_uri()))
-            for view, words in (("whole", "whole run"), ("close", "close-up")):
+            for view, words, charts in VIEWS:
                 profile = None
                 if options.profile:
                     options.profile.mkdir(parents=True, exist_ok=True)
-                    profile = options.profile / f"{view}-{ratio}.cpuprofile"
-                frames = bench.play(view, options.seconds, profile)
+                    profile = options.profile / f"{words.replace(' ', '-')}-{ratio}.cpuprofile"
+                frames = bench.play(view, options.seconds, profile, charts)
                 table.add_row(
                     words, str(ratio), f"{frames.rate:.0f}", f"{frames.gap_95:.1f} ms", f"{frames.smooth:.1%}",
                     f"{frames.script_ms:.1f}", f"{frames.thread_ms:.1f}", _load(),

@@ -157,8 +157,9 @@ class Bench:
         """A value of the player, which the expression calls `p`."""
         return self.player.evaluate(f"(p) => {expression}")
 
-    def play(self, view: str, seconds: float, profile: Path | None = None) -> Frames:
-        """Play from a third of the run on."""
+    def play(self, view: str, seconds: float, profile: Path | None = None, charts: bool = False) -> Frames:
+        """Play from a third of the run on, with the lanes or with the charts in the window."""
+        self.ask(f"({'p.charts.element' if charts else 'p.root'}).scrollIntoView()")
         self.ask(f"p.store.set({{view: '{view}', position: p.store.end / 3, speed: 1, isPlaying: true}})")
         self.page.wait_for_timeout(1000)
         before = self._metrics()
