@@ -28,13 +28,14 @@ export function sharedScale(store, width, cell = CELL) {
   return new Scale(store.axis, origin, factor, width);
 }
 
+const typicalSteps = new WeakMap(); // by comparison
+
 /** Length on the axis of a typical iteration: the lower quartile, so that most cells hold a label. */
-function typicalStep(store) {
-  if (store.axis === "iterations") return 1;
-  if (store.comparison !== typicalStep.of) {
-    const durations = Float64Array.from(store.runs.flatMap((run) => Array.from(run.duration))).sort();
-    typicalStep.of = store.comparison;
-    typicalStep.value = durations[durations.length >> 2] || 1;
+function typicalStep({ axis, comparison, runs }) {
+  if (axis === "iterations") return 1;
+  if (!typicalSteps.has(comparison)) {
+    const durations = Float64Array.from(runs.flatMap((run) => Array.from(run.duration))).sort();
+    typicalSteps.set(comparison, durations[durations.length >> 2] || 1);
   }
-  return typicalStep.value;
+  return typicalSteps.get(comparison);
 }
