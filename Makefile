@@ -30,9 +30,10 @@ $(VENV)/.app: requirements.txt
 	$(BIN)/pip install -q -r requirements.txt
 	touch $@
 
-$(VENV)/.test: $(VENV)/.app tests/requirements.txt
+$(VENV)/.test: $(VENV)/.app tests/requirements.txt tests/package-lock.json
 	$(BIN)/pip install -q -r tests/requirements.txt
+	if command -v npm >/dev/null; then npm ci --prefix tests --silent --no-audit --no-fund; fi
 	touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) tests/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
