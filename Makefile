@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: app test verify lint bench recordings clean
+.PHONY: app test verify lint bench recordings screenshots clean
 
 app: $(VENV)/.app  ## open the page
 	$(BIN)/streamlit run app.py
@@ -24,6 +24,9 @@ bench: $(VENV)/.test  ## speed against transformers and against this machine's r
 
 recordings: $(VENV)/.app  ## make the bundled recordings again, on this machine
 	$(BIN)/python -m minibatch record
+
+screenshots: $(VENV)/.test  ## take the README's pictures again
+	$(BIN)/python -m tests.screenshots
 
 $(VENV)/.app: requirements.txt
 	$(PYTHON) -m venv $(VENV)
