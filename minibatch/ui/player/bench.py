@@ -32,7 +32,7 @@ LANES = (("static", 64), ("dynamic", 64), ("continuous", 64), ("chunked", 64), (
 SMOOTH_MS = 34
 """Two frames of a 60 Hz screen: a longer gap is seen as a jerk."""
 TIMES = 30
-"""Replacements of the recordings, and reruns of the app, after which nothing may have grown."""
+"""Replacements of the recordings, or reruns of the app, between two looks at what a page holds."""
 
 _SHAPE = ModelShape(n_layer=12, n_embd=768, n_head=12, n_kv_head=12, vocab_size=50257, n_inner=3072)
 _CEILINGS = Ceilings(3e11, 3e10, "an invented machine", source="invented")
