@@ -13,6 +13,7 @@ from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.policy import Policy
+from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import Request, SamplingParams
 
 SHAPE = ModelShape(n_layer=2, n_embd=32, n_head=4, n_kv_head=4, vocab_size=97, n_inner=128)
@@ -52,12 +53,14 @@ def requests_of(lengths: Sequence[tuple[int, int] | tuple[int, int, float]]) -> 
     ]
 
 
-def engine_of(requests: Sequence[Request], policy: str | Policy, config: SchedulerConfig) -> Engine:
+def engine_of(
+    requests: Sequence[Request], policy: str | Policy, config: SchedulerConfig, loop: ClosedLoop | None = None
+) -> Engine:
     chosen = find_policy(policy) if isinstance(policy, str) else policy
-    return Engine(requests, chosen, CountingExecutor(), config, SHAPE)
+    return Engine(requests, chosen, CountingExecutor(), config, SHAPE, loop=loop)
 
 
-def header_of(engine: Engine) -> Header:
+def header_of(engine: Engine, loop: ClosedLoop | None = None) -> Header:
     config = engine.state.config
     return Header(
         policy=engine.policy.name,
@@ -71,11 +74,14 @@ def header_of(engine: Engine) -> Header:
         config=asdict(config),
         shape=asdict(SHAPE),
         ceilings={"flops_per_s": 1e11, "bytes_per_s": 1e10, "source": "made up"},
+        closed_loop=None if loop is None else asdict(loop),
     )
 
 
-def record(requests: Sequence[Request], policy: str | Policy, config: SchedulerConfig) -> Recording:
+def record(
+    requests: Sequence[Request], policy: str | Policy, config: SchedulerConfig, loop: ClosedLoop | None = None
+) -> Recording:
     """The recording of a whole run."""
-    engine = engine_of(requests, policy, config)
+    engine = engine_of(requests, policy, config, loop)
     engine.run()
-    return engine.recording(header_of(engine))
+    return engine.recording(header_of(engine, loop))

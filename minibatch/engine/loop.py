@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 
@@ -19,6 +18,8 @@ from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.policy import Policy
 from minibatch.scheduling.request_state import RequestState
 from minibatch.scheduling.state import SchedulerState
+from minibatch.workload.arrival_source import arrival_source
+from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import Request
 
 
@@ -28,6 +29,7 @@ class Engine:
     The clock advances by each iteration's duration and jumps over the time in which nothing can
     run, so a replay never sleeps. On a measured clock an iteration lasts as long as the executor
     and the scheduler really took; time spent in the caller between two steps is not counted.
+    Requests arrive at the times that they carry, or, given a closed loop, when its users send them.
 
     Attributes:
         requests: progress of every request that has arrived, in order of id.
@@ -44,10 +46,8 @@ class Engine:
         shape: ModelShape,
         eos_token_id: int | None = None,
         check: bool = True,
+        loop: ClosedLoop | None = None,
     ) -> None:
-        ordered = sorted(requests, key=lambda request: request.arrival_ns)
-        if [request.request_id for request in ordered] != list(range(len(ordered))):
-            raise ValueError("requests must be numbered 0, 1, 2, ... in order of arrival")
         self.policy = policy
         self.executor = executor
         self.shape = shape
@@ -56,12 +56,12 @@ class Engine:
         self.recorder = Recorder()
         self.requests: list[RequestState] = []
         self.num_finished = 0
-        self._pending = deque(ordered)
+        self._source = arrival_source(requests, loop)
         self._host_ns = 0
 
     @property
     def num_requests(self) -> int:
-        return len(self.requests) + len(self._pending)
+        return len(self.requests) + len(self._source.pending)
 
     def step(self) -> Plan | None:
         """Run one iteration and return its plan; None when all requests have finished.
@@ -71,9 +71,10 @@ class Engine:
         entered = perf_counter_ns()
         self._arrive()
         while not self.state.has_work:
-            if not self._pending:
+            next_ns = self._source.next_ns
+            if next_ns is None:
                 return None
-            self.state.now_ns = self._pending[0].arrival_ns
+            self.state.now_ns = next_ns
             self._arrive()
         plan = self.policy.schedule(self.state)
         for reason in plan.reasons:
@@ -104,7 +105,7 @@ class Engine:
                 return True
             if on_step is not None:
                 on_step(self, plan)
-        return not self._pending and not self.state.has_work
+        return self._is_done
 
     def change(
         self, policy: Policy | None = None, config: SchedulerConfig | None = None, executor: Executor | None = None
@@ -121,16 +122,21 @@ class Engine:
 
     def recording(self, header: Header, tokenizer: Tokenizer | None = None) -> Recording:
         """Everything recorded so far; with a tokenizer, the text that was written as well."""
-        complete = not self._pending and not self.state.has_work
-        states = [*self.requests, *(RequestState(request) for request in self._pending)]
+        states = [*self.requests, *(RequestState(request) for request in self._source.pending)]
         texts = [pieces(tokenizer, r.output_token_ids) if tokenizer else [] for r in states]
-        return self.recorder.recording(header, states, texts, complete)
+        return self.recorder.recording(header, states, texts, self._is_done)
+
+    @property
+    def _is_done(self) -> bool:
+        return not self._source.pending and not self.state.has_work
 
     def _arrive(self) -> None:
-        while self._pending and self._pending[0].arrival_ns <= self.state.now_ns:
-            request, reason = self.state.arrive(self._pending.popleft())
+        while (arrived := self._source.pop_arrived(self.state.now_ns)) is not None:
+            request, reason = self.state.arrive(arrived)
             self.requests.append(request)
-            self.num_finished += request.finish_reason is not None
+            if request.finish_reason is not None:
+                self.num_finished += 1
+                self._source.on_finished(arrived.arrival_ns)
             self.recorder.note(reason)
 
     def _finish_iteration(self, plan: Plan, result: Result) -> list[RequestState]:
@@ -146,12 +152,13 @@ class Engine:
             self.recorder.finish(request, blocks)
         self.num_finished += len(finished)
         self.state.now_ns += duration_ns
+        for _ in finished:
+            self._source.on_finished(self.state.now_ns)
         return [request for request, _ in finished]
 
     def _jump(self, plan: Plan) -> None:
         """Move the clock to the next time at which the policy may decide otherwise."""
-        times = [self._pending[0].arrival_ns] if self._pending else []
-        times += [] if plan.wake_ns is None else [plan.wake_ns]
+        times = [time for time in (self._source.next_ns, plan.wake_ns) if time is not None]
         if plan.admitted or plan.preempted or not times or min(times) <= self.state.now_ns:
             raise PolicyError(
                 f"policy {self.policy.name!r} runs nothing at {self.state.now_ns} ns although "

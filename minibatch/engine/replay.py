@@ -21,6 +21,7 @@ from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.draft import PolicyError
 from minibatch.scheduling.invariants import InvariantError
 from minibatch.scheduling.plan import Plan
+from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import Request, SamplingParams
 
 
@@ -41,7 +42,13 @@ def replay(recording: Recording, iteration: int) -> Engine:
     start = header_at(header, -1)
     config = config_of(start)
     engine = Engine(
-        _requests(recording), find_policy(start.policy), _Past(recording, written), config, shape, written.eos_token_id
+        _requests(recording),
+        find_policy(start.policy),
+        _Past(recording, written),
+        config,
+        shape,
+        written.eos_token_id,
+        loop=None if header.closed_loop is None else ClosedLoop(**header.closed_loop),
     )
     try:
         for fork in reversed([*header.forks()]):

@@ -57,6 +57,7 @@ class Header:
         ceilings: measured or datasheet limits of the device: `flops_per_s`, `bytes_per_s`, `source`.
         complete: False if the run was cancelled before all requests had finished.
         fork: where the run left another one and which knob it turned there, as SCHEMA.md describes it.
+        closed_loop: `num_users` and `think_s` where each request was sent after an answer, else None.
     """
 
     policy: str
@@ -73,6 +74,7 @@ class Header:
     versions: Mapping[str, str] = field(default_factory=dict)
     complete: bool = True
     fork: Mapping[str, Any] | None = None
+    closed_loop: Mapping[str, Any] | None = None
 
     def forks(self) -> Iterator[Mapping[str, Any]]:
         """Every fork that led to this run, the latest first."""

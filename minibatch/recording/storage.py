@@ -154,7 +154,7 @@ def _from_json(data: dict[str, Any]) -> Recording:
     for request in requests:
         request |= {name: tuple(request[name]) for name in ("prompt_token_ids", "pieces")}
     run = Recording(
-        header=Header(**_fields(Header, data["header"])),
+        header=Header(**_fields(Header, {"closed_loop": None, **data["header"]})),  # older files lack it
         requests=tuple(RequestRecord(**request) for request in requests),
         iterations=_table(data, "iterations", ITERATION_COLUMNS),
         entries=_table(data, "entries", ENTRY_COLUMNS),

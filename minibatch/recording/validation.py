@@ -58,6 +58,14 @@ def _check_header(header: Header) -> None:
             real = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
             _require(real, f"header.ceilings.{name} is {value!r}, not a positive number")
         _require(_is_text(header.ceilings.get("source")), "header.ceilings.source is not text")
+    if header.closed_loop is not None:
+        loop = header.closed_loop
+        named = isinstance(loop, Mapping) and set(loop) == {"num_users", "think_s"}
+        _require(named, "header.closed_loop has other fields than it should")
+        users, think_s = loop["num_users"], loop["think_s"]
+        _require(_whole(users, 1, 100_000), f"header.closed_loop.num_users is {users!r}, not 1 to 100,000")
+        real = isinstance(think_s, int | float) and not isinstance(think_s, bool) and 0 <= think_s <= 1_000_000
+        _require(real, f"header.closed_loop.think_s is {think_s!r}, not 0 to 1,000,000 seconds")
 
 
 def _check_forks(header: Header, num_iterations: int) -> None:

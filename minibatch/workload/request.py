@@ -10,6 +10,12 @@ NANOSECONDS = 1_000_000_000
 LONGEST_S = 1_000_000
 """Most seconds of any wait or arrival: in nanoseconds far below 2**53, which JavaScript reads exactly."""
 
+LONGEST_TOKENS = 10_000_000
+"""Most tokens of a prompt or an output in a synthetic workload or a trace."""
+
+MOST_REQUESTS = 1_000_000
+"""Most requests of a synthetic workload or a trace."""
+
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
