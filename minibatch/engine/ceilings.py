@@ -1,4 +1,4 @@
-"""The two ceilings of a device's roofline, measured on this machine and remembered.
+"""The two ceilings of a device's roofline; those of this machine are measured and remembered.
 
 Importing this module imports no torch: modelled runs need only the dataclass.
 """
@@ -25,14 +25,18 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """How fast a device can compute and read.
+    """How fast a device can compute and read; tensor-parallel devices count as one.
 
     Attributes:
-        flops_per_s: peak of dense matrix products in `dtype`, FLOP/s.
-        bytes_per_s: peak of reading device memory, bytes/s.
+        flops_per_s: peak of dense matrix products in `dtype`, FLOP/s, of all devices together.
+        bytes_per_s: peak of reading device memory, bytes/s, of all devices together.
         device: in words.
         dtype: of the matrix products.
         source: where the numbers are from: "measured on this machine", or a data sheet.
+        memory_bytes: device memory, bytes, of all devices together; None where nothing says.
+        num_devices: tensor-parallel devices.
+        link_bytes_per_s: what each device can send to the others, bytes/s, one direction; more
+            than one device must have it.
     """
 
     flops_per_s: float
@@ -40,12 +44,22 @@ class Ceilings:
     device: str
     dtype: str = "float32"
     source: str = "measured on this machine"
+    memory_bytes: float | None = None
+    num_devices: int = 1
+    link_bytes_per_s: float | None = None
 
     def __post_init__(self) -> None:
         if not (0 < self.flops_per_s < float("inf") and 0 < self.bytes_per_s < float("inf")):
             raise ValueError(
                 f"ceilings of {self.device} are {self.flops_per_s} FLOP/s and {self.bytes_per_s} bytes/s: "
                 "use positive numbers"
+            )
+        if self.num_devices < 1:
+            raise ValueError(f"{self.device} is {self.num_devices} devices: use at least 1")
+        if self.num_devices > 1 and not 0 < (self.link_bytes_per_s or 0) < float("inf"):
+            raise ValueError(
+                f"{self.device} is {self.num_devices} devices with a link of {self.link_bytes_per_s} bytes/s: "
+                "use a positive number"
             )
 
     @property

@@ -23,6 +23,16 @@ Scaling Transformer Inference", 2022, for which tensors matter):
                  T L (C + (Q + 2K) + Q + Q + Q + C + C + (M-1) I + I + C) + R (C + V)
 
 Padding is counted like any other position: the device computes it.
+
+What is left out because it is small: biases and norms of attention that some models have beyond
+those counted (Qwen2's biases of q, k and v, Qwen3's norms of q and k; both below 0.02 % of the weights).
+
+Tensor parallelism (Shoeybi et al., "Megatron-LM", 2019): N devices hold an N-th of the heads, KV
+and MLP each, and sum their parts by two all-reduces of T C elements a layer, one after attention
+and one after the MLP. A ring all-reduce sends 2 (N-1)/N of its elements over each device's link
+(Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", 2009):
+
+    link         2 L * 2 (N-1)/N * T C    elements a device
 """
 
 from __future__ import annotations
@@ -42,8 +52,10 @@ class ModelShape:
         n_inner: width of the MLP.
         head_dim: None means n_embd / n_head.
         num_mlp_matrices: 2, or 3 for a gated MLP (as in Llama).
-        has_biases: linear layers and norms have biases, and positions are a learned table (GPT-2).
+        has_biases: linear layers and norms have biases, and positions are a learned table (GPT-2, OPT).
         tied: the output matrix is the token embedding; changes the model's size, not its traffic.
+        n_positions: most tokens that the model reads.
+        unused_positions: rows of the position table that no token uses (OPT: 2).
         bytes_per_weight, bytes_per_kv, bytes_per_activation: bytes an element.
     """
 
@@ -61,6 +73,7 @@ class ModelShape:
     has_biases: bool = True
     tied: bool = True
     n_positions: int = 1024
+    unused_positions: int = 0
 
     @property
     def q_dim(self) -> int:
@@ -89,8 +102,15 @@ class ModelShape:
     def num_parameters(self) -> int:
         """All weights of the model."""
         c = self.n_embd
-        embeddings = self.vocab_size * c * (1 if self.tied else 2) + (self.n_positions * c if self.has_biases else 0)
+        embeddings = self.vocab_size * c * (1 if self.tied else 2)
+        if self.has_biases:
+            embeddings += (self.n_positions + self.unused_positions) * c
         return self.n_layer * self.elements_per_layer + embeddings + self._final_norm
+
+    @property
+    def weight_bytes(self) -> int:
+        """All weights of the model, in bytes."""
+        return round(self.num_parameters * self.bytes_per_weight)
 
     @property
     def kv_bytes_per_token(self) -> int:
@@ -156,6 +176,13 @@ def count(seqs: Iterable[ScheduledSeq], shape: ModelShape) -> Costs:
         bytes_kv=round(kv_elements * shape.bytes_per_kv),
         bytes_activations=round(activations * shape.bytes_per_activation),
     )
+
+
+def all_reduce_bytes(seqs: Iterable[ScheduledSeq], shape: ModelShape, num_devices: int) -> float:
+    """Bytes that each of `num_devices` tensor-parallel devices sends over its link in one iteration."""
+    positions = sum(seq.num_tokens + seq.num_padding for seq in seqs)
+    elements = 2 * shape.n_layer * positions * shape.n_embd
+    return elements * shape.bytes_per_activation * 2 * (num_devices - 1) / num_devices
 
 
 def swap_bytes(num_blocks: int, block_size: int, shape: ModelShape) -> int:
