@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +24,13 @@ BUNDLED = "bundled"
 RANDOM_PREFIX = "random:"
 RANDOM_SEED = 0
 
+_REGISTRY = BUNDLED_FOLDER.parent / "registry" / "models.toml"
+
 # Sizes of the published checkpoints.
 RANDOM_CONFIGS = {
-    "gpt2": GPT2Config(eos_token_id=50256),
-    "gpt2-medium": GPT2Config(n_layer=24, n_head=16, n_embd=1024, eos_token_id=50256),
-    "gpt2-large": GPT2Config(n_layer=36, n_head=20, n_embd=1280, eos_token_id=50256),
-    "gpt2-xl": GPT2Config(n_layer=48, n_head=25, n_embd=1600, eos_token_id=50256),
+    name: GPT2Config(**{key: size for key, size in model["config"].items() if key != "model_type"})
+    for name, model in tomllib.loads(_REGISTRY.read_text(encoding="utf-8")).items()
+    if model["config"]["model_type"] == "gpt2"
 }
 
 _SUPPORTED_ACTIVATIONS = ("gelu_new", "gelu_pytorch_tanh")
