@@ -1,0 +1,126 @@
+"""A trace from its file to requests in seconds and tokens: a window of it, faster or slower, shorter or longer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from minibatch.workload.request import LONGEST_S, LONGEST_TOKENS, MOST_REQUESTS
+from minibatch.workload.specs import require
+from minibatch.workload.traces.file import TraceFile, open_trace
+from minibatch.workload.traces.formats import find_format, sniff_format
+from minibatch.workload.traces.row import CountTokens, TraceError, TraceFormat, TraceRow
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """Which part of a trace, and how it is changed.
+
+    Attributes:
+        speed: how many times faster requests arrive than recorded.
+        length_scale: factor of every prompt and output, rounded to whole tokens, at least 1.
+        start_s: seconds of the recorded time to leave out at the beginning.
+        num_requests: most requests from there on; None reads all.
+    """
+
+    speed: float = 1.0
+    length_scale: float = 1.0
+    start_s: float = 0.0
+    num_requests: int | None = None
+
+    def __post_init__(self) -> None:
+        require(1e-6 <= self.speed <= 1e6, "speed", self.speed, "0.000001 to 1,000,000")
+        require(1e-6 <= self.length_scale <= 1e3, "length_scale", self.length_scale, "0.000001 to 1,000")
+        require(0 <= self.start_s < 1e15, "start_s", self.start_s, "0 or more seconds")
+        wanted = 1 if self.num_requests is None else self.num_requests
+        require(1 <= wanted <= MOST_REQUESTS, "num_requests", wanted, f"1 to {MOST_REQUESTS:,}")
+
+    @property
+    def words(self) -> list[str]:
+        """What is changed, a phrase for each."""
+        faster = f"{self.speed:g}x faster" if self.speed > 1 else f"{1 / self.speed:g}x slower"
+        return [
+            *([f"from {self.start_s:g} s on"] if self.start_s else []),
+            *([faster] if self.speed != 1 else []),
+            *([f"lengths x {self.length_scale:g}"] if self.length_scale != 1 else []),
+        ]
+
+
+AS_RECORDED = Scaling()
+
+
+def read_trace(
+    path: Path,
+    trace_format: str | None = None,
+    scaling: Scaling = AS_RECORDED,
+    count_tokens: CountTokens | None = None,
+) -> list[TraceRow]:
+    """The requests of a trace in order of arrival, in seconds from the start of the window.
+
+    Args:
+        trace_format: a name in `FORMATS`; None looks at how the file begins.
+        count_tokens: how many tokens a text has, for traces that hold texts.
+
+    Raises:
+        TraceError: the file is no such trace, or not a sound one; a sentence says where and what to do.
+        ValueError: there is no such format.
+        OSError: the file can't be read.
+    """
+    known = find_format(trace_format or sniff_format(path))
+    file: TraceFile | None = None
+    try:
+        with open_trace(path) as file:
+            rows = list(_window(_in_order(known, file, count_tokens), scaling))
+    except ValueError as error:
+        line = f", line {file.line}:" if file is not None and file.line else ":"
+        raise TraceError(f"{path}{line} {error}") from error
+    if not rows:
+        late = f" from {scaling.start_s:g} s on" if scaling.start_s else ""
+        raise TraceError(f"{path} holds no requests{late}: choose another part or another file")
+    return rows
+
+
+def describe_trace(path: Path, trace_format: str, rows: list[TraceRow], scaling: Scaling) -> str:
+    """What `rows` are, with all that was changed, as in "Azure trace conv.csv, 10,000 requests, 2x faster"."""
+    name = path.name.encode(errors="replace").decode()
+    count = f"{len(rows):,} request{'s' * (len(rows) != 1)}"
+    return ", ".join([f"{find_format(trace_format).title} {name}", count, *scaling.words])
+
+
+def _in_order(known: TraceFormat, file: TraceFile, count_tokens: CountTokens | None) -> Iterator[TraceRow]:
+    """Rows as recorded, times from the trace's start; ValueError for one that is earlier than the one before."""
+    start_s: float | None = None if known.from_first else 0.0
+    last_s = 0.0
+    for row in known.rows(file, count_tokens):
+        start_s = row.arrival_s if start_s is None else start_s
+        arrival_s = row.arrival_s - start_s
+        if arrival_s < last_s:
+            raise ValueError(f"it arrives {last_s - arrival_s:g} s before the request above: sort the file by time")
+        last_s = arrival_s
+        yield TraceRow(arrival_s, row.prompt_tokens, row.output_tokens)
+
+
+def _window(rows: Iterator[TraceRow], scaling: Scaling) -> Iterator[TraceRow]:
+    """The window's rows, scaled; ValueError where they go on for too long."""
+    count = 0
+    for row in rows:
+        if row.arrival_s < scaling.start_s:
+            continue
+        arrival_s = (row.arrival_s - scaling.start_s) / scaling.speed
+        if arrival_s > LONGEST_S:
+            raise ValueError(
+                f"it arrives after {arrival_s:,.0f} s, and a run has {LONGEST_S:,}: "
+                "give num_requests, or a higher speed"
+            )
+        if count == MOST_REQUESTS:
+            raise ValueError(f"more than {MOST_REQUESTS:,} requests: give num_requests")
+        count += 1
+        lengths = (_scaled(length, scaling.length_scale) for length in (row.prompt_tokens, row.output_tokens))
+        yield TraceRow(arrival_s, *lengths)
+        if count == scaling.num_requests:
+            return
+
+
+def _scaled(length: int, scale: float) -> int:
+    return min(max(1, round(length * scale)), LONGEST_TOKENS)

@@ -1,0 +1,125 @@
+"""ShareGPT: one JSON list of conversations, {"conversations": [{"from": ..., "value": "..."}, ...]}.
+
+As in vLLM's benchmark a conversation's first turn is the prompt and its second the output;
+conversations with fewer turns, or with nothing in one of the two, are left out. There are no times:
+all requests arrive at once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from minibatch.workload.traces.file import TraceFile
+from minibatch.workload.traces.row import CountTokens, TraceRow, shown
+
+MAX_CONVERSATION = 16 << 20
+"""Most characters of a conversation."""
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+class ShareGPT:
+    title = "ShareGPT trace"
+    from_first = False
+
+    def fits(self, head: str) -> bool:
+        return head.lstrip().startswith("[")
+
+    def rows(self, file: TraceFile, count_tokens: CountTokens | None) -> Iterator[TraceRow]:
+        if count_tokens is None:
+            raise ValueError("holds texts, and their lengths depend on a tokenizer: choose a model that has one")
+        for conversation in _Elements(file):
+            turns = _turns(conversation)
+            # Lone halves of surrogate pairs occur in the wild, and no tokenizer takes them.
+            counts = [count_tokens(turn.encode(errors="replace").decode()) for turn in turns[:2]]
+            if len(counts) == 2 and all(counts):
+                yield TraceRow(0.0, *counts)
+
+
+def _turns(conversation: object) -> list[str]:
+    turns = conversation.get("conversations") if isinstance(conversation, dict) else None
+    if not isinstance(turns, list):
+        raise ValueError(f'{shown(conversation)} is no conversation: write {{"conversations": [...]}}')
+    texts = [turn.get("value") if isinstance(turn, dict) else None for turn in turns[:2]]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError('a turn has no text: write {"from": "human", "value": "..."}')
+    return [text for text in texts if isinstance(text, str)]
+
+
+class _Elements:
+    """The elements of one JSON list, parsed as they come: such files are larger than what they say about lengths."""
+
+    def __init__(self, file: TraceFile) -> None:
+        self._file = file
+        self._chunks = file.chunks()
+        self._decoder = json.JSONDecoder()
+        self._text = ""
+        self._at = 0
+        self._counted = 0
+        self._ended = False
+
+    def __iter__(self) -> Iterator[object]:
+        self._take("[")
+        if self._peek() != "]":
+            yield self._element()
+            while self._peek() == ",":
+                self._take(",")
+                self._peek()
+                yield self._element()
+        self._take("]")
+        self._take("")
+
+    def _grow(self) -> bool:
+        """Read more, dropping what is done; False at the end of the file."""
+        more = next(self._chunks, "")
+        self._count_lines()
+        self._text = self._text[self._at :] + more
+        self._at = self._counted = 0
+        self._ended = not more
+        return bool(more)
+
+    def _peek(self) -> str:
+        """The next character that is not space, "" at the end."""
+        while True:
+            match = _SPACE.match(self._text, self._at)
+            self._at = match.end() if match else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._grow():
+                return ""
+
+    def _take(self, wanted: str) -> None:
+        if self._peek() != wanted:
+            self._count_lines()
+            found, right = (shown(character) if character else "the end" for character in (self._peek(), wanted))
+            raise ValueError(f"not a JSON list of conversations: {found} stands where {right} should")
+        self._at += len(wanted)
+
+    def _element(self) -> object:
+        self._count_lines()
+        while True:
+            try:
+                value, self._at = self._decoder.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                # What is cut off by the end of the text looks wrong at its very end, or is a string without one.
+                is_cut = error.pos >= len(self._text) - 16 or "Unterminated string" in error.msg
+                if self._ended or not is_cut:
+                    raise _not_json() from error
+            except (ValueError, RecursionError) as error:
+                raise _not_json() from error
+            else:
+                return value
+            if len(self._text) - self._at > MAX_CONVERSATION:
+                raise ValueError(f"a conversation is longer than {MAX_CONVERSATION >> 20} MiB: remove it")
+            enough = 2 * (len(self._text) - self._at)
+            while self._grow() and len(self._text) < enough:
+                pass
+
+    def _count_lines(self) -> None:
+        self._file.line += self._text.count("\n", self._counted, self._at)
+        self._counted = self._at
+
+
+def _not_json() -> ValueError:
+    return ValueError("the conversation that begins here is not JSON: repair or remove it")
