@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
+from minibatch.commands.traffic import add_traffic, traffic_of
 from minibatch.recording.schema import Clock
 from minibatch.scheduling.config import KNOB_HELP, KVLayout, PreemptionMode, SchedulerConfig
 from minibatch.workload.scenarios import SCENARIOS, find_scenario
@@ -26,6 +27,7 @@ def add_workload(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--temperature", type=float, default=0.0, help="0 is greedy")
     group.add_argument("--top-k", type=int, default=0, help="0 keeps all tokens")
     group.add_argument("--top-p", type=float, default=1.0)
+    add_traffic(parser)
 
 
 def add_machine(parser: argparse.ArgumentParser) -> None:
@@ -53,8 +55,8 @@ def add_knobs(parser: argparse.ArgumentParser) -> None:
 
 def job_settings(options: argparse.Namespace) -> dict[str, Any]:
     """Fields of `session.Job` from parsed options; the scenario's knobs give way to typed ones."""
-    scenario = options.scenario
-    if scenario is None and not options.prompt and options.requests is None:
+    scenario, traffic = options.scenario, traffic_of(options)
+    if scenario is None and not options.prompt and options.requests is None and traffic is None:
         scenario = "chat"
     knobs: dict[str, Any] = dict(find_scenario(scenario).knobs) if scenario is not None else {}
     knobs |= {
@@ -67,6 +69,7 @@ def job_settings(options: argparse.Namespace) -> dict[str, Any]:
         "scenario": scenario,
         "prompts": tuple(options.prompt or ()),
         "requests_file": options.requests,
+        "traffic": traffic,
         "max_tokens": options.max_tokens,
         "model": options.model,
         "device": options.device,

@@ -25,9 +25,11 @@ from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.policy import Policy
 from minibatch.scheduling.state import SchedulerState
+from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import Request, SamplingParams
 from minibatch.workload.requests_file import read_requests
 from minibatch.workload.scenarios import find_scenario, scenario_requests, typed_requests
+from minibatch.workload.traffic import Traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Job:
 
     Attributes:
         policies: names, in the order in which they run.
-        scenario: a scenario's name, or None where `prompts` or `requests_file` give the requests.
+        scenario: a scenario's name, or None where `prompts`, `requests_file` or `traffic` give the requests.
         prompts: typed prompts, all arriving at once, each writing at most `max_tokens`.
         model: as `load_model` takes it.
         device: "auto", "cpu" or "cuda".
@@ -49,6 +51,7 @@ class Job:
     scenario: str | None = None
     prompts: tuple[str, ...] = ()
     requests_file: Path | None = None
+    traffic: Traffic | None = None
     max_tokens: int = 64
     model: str = "bundled"
     device: str = "auto"
@@ -97,21 +100,29 @@ class Session:
         self.dtype = choose_dtype(job.dtype, device)
         self.shape: ModelShape = self.model_config.shape(parse_dtype(self.dtype).itemsize)
         self.tokenizer = load_tokenizer(job.model)
-        self.requests = _requests(job, _need(self.tokenizer, job.model))
-        _check_fit(self.requests, job.config, job.model, self.model_config.n_positions, self.model_config.vocab_size)
+        self.requests, self.scenario = _requests(job, self.tokenizer, self.shape.vocab_size)
+        self.loop: ClosedLoop | None = job.traffic.closed_loop if job.traffic else None
+        _check_fit(
+            self.requests,
+            job.config,
+            job.model,
+            self.model_config.n_positions,
+            self.model_config.vocab_size,
+            job.traffic is not None,
+        )
         self.ceilings: Ceilings = load_or_measure(device, self.dtype)
         self._model = None if job.clock == "modelled" else load_model(job.model, self.dtype, device)
 
     def engine(self, policy: Policy, requests: Sequence[Request] | None = None) -> Engine:
-        """An engine about to serve the workload under `policy`."""
-        requests = self.requests if requests is None else requests
+        """An engine about to serve the workload, or other `requests`, under `policy`."""
         return Engine(
-            requests,
+            self.requests if requests is None else requests,
             policy,
             self._executor(),
             self.job.config,
             self.shape,
             eos_token_id=None if self._model is None else self.model_config.eos_token_id,
+            loop=self.loop if requests is None else None,
         )
 
     def record(self, engine: Engine) -> Recording:
@@ -147,7 +158,7 @@ class Session:
             device=self.ceilings.device,
             model=job.model,
             dtype=self.dtype,
-            scenario=job.scenario or ("typed prompts" if job.prompts else "requests file"),
+            scenario=self.scenario,
             seed=job.seed,
             token_budget=engine.policy.token_budget(job.config),
             config=asdict(job.config),
@@ -158,6 +169,7 @@ class Session:
                 "torch": torch.__version__,
                 "python": platform.python_version(),
             },
+            closed_loop=None if self.loop is None else asdict(self.loop),
         )
 
 
@@ -196,16 +208,21 @@ def run_job(
     return recordings
 
 
-def _requests(job: Job, tokenizer: Tokenizer) -> list[Request]:
+def _requests(job: Job, tokenizer: Tokenizer | None, vocab_size: int) -> tuple[list[Request], str]:
+    """The requests, and in words what they are."""
     sampling = SamplingParams(job.max_tokens, job.temperature, job.top_k, job.top_p)
-    sources = [job.scenario is not None, bool(job.prompts), job.requests_file is not None]
+    sources = [job.scenario is not None, bool(job.prompts), job.requests_file is not None, job.traffic is not None]
     if sum(sources) != 1:
-        raise ValueError("give the requests in one way: a scenario, typed prompts, or a requests file")
+        raise ValueError("give the requests in one way: a scenario, typed prompts, a requests file, a trace or lengths")
+    if job.traffic is not None:
+        count_tokens = None if tokenizer is None else lambda text: len(tokenizer.encode(text))
+        return job.traffic.load(job.seed, vocab_size, sampling, count_tokens)
+    codec = _need(tokenizer, job.model)
     if job.scenario is not None:
-        return scenario_requests(find_scenario(job.scenario), tokenizer, job.seed, sampling)
+        return scenario_requests(find_scenario(job.scenario), codec, job.seed, sampling), job.scenario
     if job.prompts:
-        return typed_requests(job.prompts, tokenizer, job.seed, sampling)
-    return read_requests(job.requests_file or Path(), tokenizer, job.seed, sampling)
+        return typed_requests(job.prompts, codec, job.seed, sampling), "typed prompts"
+    return read_requests(job.requests_file or Path(), codec, job.seed, sampling), "requests file"
 
 
 def _need(tokenizer: Tokenizer | None, model: str) -> Tokenizer:
@@ -214,8 +231,13 @@ def _need(tokenizer: Tokenizer | None, model: str) -> Tokenizer:
     return tokenizer
 
 
-def _check_fit(requests: Sequence[Request], config: SchedulerConfig, model: str, context: int, vocab_size: int) -> None:
-    """Knobs and prompts that cannot work, as a sentence; requests that merely don't fit are refused later."""
+def _check_fit(
+    requests: Sequence[Request], config: SchedulerConfig, model: str, context: int, vocab_size: int, is_traffic: bool
+) -> None:
+    """Knobs and prompts that cannot work, as a sentence; requests that merely don't fit are refused later.
+
+    Of traffic, which nobody wrote by hand, prompts that are too long are refused later as well.
+    """
     if config.max_model_len > context:
         raise ValueError(
             f'max_model_len is {config.max_model_len} and model "{model}" reads at most {context} tokens: '
@@ -227,7 +249,7 @@ def _check_fit(requests: Sequence[Request], config: SchedulerConfig, model: str,
                 f'the tokenizer of model "{model}" knows more tokens than the model, {vocab_size}: '
                 "put the tokenizer.json beside the weights that it was made for"
             )
-        if request.num_prompt_tokens >= config.max_model_len:
+        if request.num_prompt_tokens >= config.max_model_len and not is_traffic:
             raise ValueError(
                 f"request {request.request_id} has a prompt of {request.num_prompt_tokens} tokens, and max_model_len "
                 f"leaves room for {config.max_model_len - 1} and one to write: shorten it or raise max_model_len"

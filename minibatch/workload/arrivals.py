@@ -78,7 +78,7 @@ class Gamma:
 
     @property
     def words(self) -> str:
-        return f"gamma arrivals at {self.rate:g}/s, burstiness {self.burstiness:g}"
+        return f"gamma arrivals at {self.rate:g}/s with burstiness {self.burstiness:g}"
 
     def times_ns(self, num_requests: int, rng: np.random.Generator) -> Times:
         return _to_ns(_sums(rng.gamma(self.burstiness, 1 / (self.rate * self.burstiness), num_requests)))
@@ -102,7 +102,7 @@ class OnOff:
 
     @property
     def words(self) -> str:
-        return f"bursts at {self.rate:g}/s, {self.on_s:g} s on and {self.off_s:g} s off"
+        return f"bursts at {self.rate:g}/s with {self.on_s:g} s on and {self.off_s:g} s off"
 
     def times_ns(self, num_requests: int, rng: np.random.Generator) -> Times:
         # A Poisson process has no memory, so the off times can be cut out of it and put back.
@@ -133,7 +133,7 @@ class ClosedLoop:
     @property
     def words(self) -> str:
         users = f"{self.num_users:,} user{'s' * (self.num_users != 1)}"
-        return f"a closed loop of {users}, thinking {self.think_s:g} s"
+        return f"a closed loop of {users} thinking {self.think_s:g} s"
 
 
 _KNOWN: Known[Arrivals] = {

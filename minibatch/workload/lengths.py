@@ -81,7 +81,7 @@ class Lognormal:
 
     @property
     def words(self) -> str:
-        return f"lognormal, mean {self.mean:,g} and sigma {self.sigma:g}"
+        return f"lognormal with mean {self.mean:,g} and sigma {self.sigma:g}"
 
     def draw(self, num_requests: int, rng: np.random.Generator) -> Tokens:
         return _whole(rng.lognormal(np.log(self.mean) - self.sigma**2 / 2, self.sigma, num_requests))
@@ -104,7 +104,7 @@ class CappedExponential:
 
     @property
     def words(self) -> str:
-        return f"exponential, mean {self.mean:,g}, capped at {self.cap:,.0f}"
+        return f"exponential with mean {self.mean:,g} capped at {self.cap:,.0f}"
 
     def draw(self, num_requests: int, rng: np.random.Generator) -> Tokens:
         return np.minimum(_whole(rng.exponential(self.mean, num_requests)), int(self.cap))
@@ -124,7 +124,7 @@ class Empirical:
 
     @property
     def words(self) -> str:
-        return f"drawn from {len(self.seen):,} lengths, mean {sum(self.seen) / len(self.seen):,.0f}"
+        return f"drawn from {len(self.seen):,} lengths with mean {sum(self.seen) / len(self.seen):,.0f}"
 
     def draw(self, num_requests: int, rng: np.random.Generator) -> Tokens:
         return rng.choice(np.array(self.seen, dtype=np.int64), num_requests)

@@ -41,4 +41,4 @@ def _number(text: str, name: str, spec: str) -> float:
 def require(holds: bool, name: str, value: float, use: str) -> None:
     """ValueError unless `holds`: what `name` is, and what to use instead."""
     if not holds:
-        raise ValueError(f"{name} is {value:g}: use {use}")
+        raise ValueError(f"{name} is {value:.15g}: use {use}")

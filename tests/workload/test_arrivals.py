@@ -109,10 +109,10 @@ def test_arrivals_that_no_run_lasts_for_are_refused():
 
 def test_words():
     assert Poisson(20).words == "Poisson arrivals at 20/s"
-    assert Gamma(2.5, 0.5).words == "gamma arrivals at 2.5/s, burstiness 0.5"
-    assert OnOff(40, 2, 8).words == "bursts at 40/s, 2 s on and 8 s off"
-    assert ClosedLoop(1).words == "a closed loop of 1 user, thinking 0 s"
-    assert ClosedLoop(8, 0.5).words == "a closed loop of 8 users, thinking 0.5 s"
+    assert Gamma(2.5, 0.5).words == "gamma arrivals at 2.5/s with burstiness 0.5"
+    assert OnOff(40, 2, 8).words == "bursts at 40/s with 2 s on and 8 s off"
+    assert ClosedLoop(1).words == "a closed loop of 1 user thinking 0 s"
+    assert ClosedLoop(8, 0.5).words == "a closed loop of 8 users thinking 0.5 s"
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,6 @@ def test_nothing_seen_and_nothing_possible_are_refused():
 def test_words():
     assert Fixed(512).words == "of 512 tokens"
     assert Uniform(32, 512).words == "of 32 to 512 tokens"
-    assert Lognormal(128, 1).words == "lognormal, mean 128 and sigma 1"
-    assert CappedExponential(128, 1536).words == "exponential, mean 128, capped at 1,536"
-    assert Empirical((1, 2, 6)).words == "drawn from 3 lengths, mean 3"
+    assert Lognormal(128, 1).words == "lognormal with mean 128 and sigma 1"
+    assert CappedExponential(128, 1536).words == "exponential with mean 128 capped at 1,536"
+    assert Empirical((1, 2, 6)).words == "drawn from 3 lengths with mean 3"

@@ -1,0 +1,35 @@
+"""Options for requests by times and lengths: a trace, or distributions."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import fields
+from pathlib import Path
+
+from minibatch.workload.arrivals import ARRIVAL_FORMS
+from minibatch.workload.lengths import LENGTH_FORMS
+from minibatch.workload.traces import FORMATS
+from minibatch.workload.traffic import Traffic
+
+
+def add_traffic(parser: argparse.ArgumentParser) -> None:
+    trace = parser.add_argument_group("requests of a trace")
+    trace.add_argument("--trace", type=Path, metavar="FILE", help="times and lengths, plain or gzipped")
+    trace.add_argument("--trace-format", metavar="NAME", help=f"one of {', '.join(FORMATS)} (default: as it looks)")
+    trace.add_argument("--speed", type=float, metavar="X", help="requests arrive so many times faster")
+    trace.add_argument("--length-scale", type=float, metavar="X", help="factor of all lengths")
+    trace.add_argument("--start-s", type=float, metavar="S", help="seconds to leave out at the beginning")
+    drawn = parser.add_argument_group("requests drawn at random")
+    drawn.add_argument("--num-requests", type=int, metavar="N", help="how many; of a trace, at most")
+    drawn.add_argument("--arrivals", metavar="SPEC", help=f"{ARRIVAL_FORMS} (default: at-once, or the trace's)")
+    drawn.add_argument("--prompt-lengths", metavar="SPEC", help=LENGTH_FORMS)
+    drawn.add_argument("--output-lengths", metavar="SPEC", help="likewise")
+    drawn.add_argument("--users", type=int, metavar="N", dest="num_users", help="a closed loop: each user "
+                       "sends a request when the last one is answered")  # fmt: skip
+    drawn.add_argument("--think-s", type=float, metavar="S", help="and so many seconds have passed (default: 0)")
+
+
+def traffic_of(options: argparse.Namespace) -> Traffic | None:
+    """What these options ask for; None if none of them was given."""
+    given = {field.name: getattr(options, field.name) for field in fields(Traffic)}
+    return None if all(value is None for value in given.values()) else Traffic(**given)
