@@ -22,6 +22,7 @@ export class Axis {
     this.drawn = key;
     const { theme, surface } = this;
     const context = surface.clear();
+    if (this.store.end <= 1) return; // nothing ran
     context.font = `${12 * theme.scale}px ${theme.font}`;
     context.fillStyle = theme.muted;
     context.textBaseline = "alphabetic";

@@ -5,6 +5,7 @@ import { requestColour, requestInk } from "./theme.js";
 
 const MOST_CELLS = 2048; // more blocks than this share cells
 const DIM = 0.22;
+const QUEUE_DIM = 0.4; // their numbers must still be read
 
 export class Blocks {
   /** @param {import("./store.js").Store} store @param {number} lane */
@@ -174,7 +175,7 @@ export class Queue {
   #token(context, { request, isSwapped, isPreempted }, x, lit) {
     const { theme, size } = this;
     const radius = size / 2 - 1.5;
-    context.globalAlpha = lit >= 0 && lit !== request ? DIM : 1;
+    context.globalAlpha = lit >= 0 && lit !== request ? QUEUE_DIM : 1;
     context.fillStyle = requestColour(theme, request);
     context.beginPath();
     // Who lost its slot is a square: its KV lies in host memory, or is gone.

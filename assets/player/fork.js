@@ -25,8 +25,8 @@ export class ForkDialog {
     store.set({ isPlaying: false });
     const { knobs } = store.comparison.options;
     this.run = store.runs[store.focus];
-    const { i, isDone } = this.run.locate(store.axis, store.position);
-    this.iteration = isDone ? this.run.n : Math.max(0, i);
+    const { i } = this.run.locate(store.axis, store.position);
+    this.iteration = Math.max(0, i);
     this.place.textContent = `step ${this.iteration} of ${this.run.label}`;
     this.knob.replaceChildren(...Object.keys(knobs).map((name) => el("option", { value: name, text: name })));
     this.#showKnob();

@@ -3,7 +3,7 @@
 import { Blocks, Queue } from "./blocks.js";
 import { counters } from "./counters.js";
 import { el, setText } from "./dom.js";
-import { count, duration, percent, threeFigures } from "./format.js";
+import { duration, percent, plural, threeFigures } from "./format.js";
 import { Slots } from "./slots.js";
 import { NOTHING_SELECTED } from "./store.js";
 
@@ -69,10 +69,11 @@ export class Lane {
       "TTFT p95": duration(now.ttftP95),
       "ITL p95": duration(now.itlP95),
       stalled: duration(now.stalled),
+      refused: String(this.refused),
     };
-    for (const [name, value] of Object.entries(words)) setText(this.numbers[name], value);
+    for (const [name, element] of Object.entries(this.numbers)) setText(element, words[name]);
     const free = run.numBlocks - run.heldBlocks(this.shownIteration);
-    setText(this.kvText, `KV ${percent(1 - free / run.numBlocks)} % used, ${count(free)} blocks free`);
+    setText(this.kvText, `KV ${percent(1 - free / run.numBlocks)} % used, ${plural(free, "block")} free`);
   }
 
   focus(isFocused, isAlone) {
@@ -106,6 +107,7 @@ export class Lane {
 
   #build() {
     const { run } = this;
+    this.refused = run.requests.filter(({ finish }) => finish === "refused").length;
     const number = (name, isLarge) => {
       this.numbers[name] = el("b", { text: "–" });
       return el("span", { class: isLarge ? "mb-large" : "mb-small" }, this.numbers[name], ` ${name}`);
@@ -123,7 +125,7 @@ export class Lane {
       this.head,
       el("p", { text: run.summary }),
       el("div", { class: "mb-numbers" }, number("tok/s", true), number("busy", true)),
-      el("div", { class: "mb-numbers" }, ...["done", "TTFT p95", "ITL p95", "stalled"].map((name) => number(name))),
+      el("div", { class: "mb-numbers" }, ...["done", "TTFT p95", "ITL p95", "stalled", ...(this.refused ? ["refused"] : [])].map((name) => number(name))),
     );
     this.done = el("div", { class: "mb-done" });
     this.kvText = el("div", { class: "mb-kv-text" });

@@ -27,7 +27,7 @@ import { WhyCard } from "./why_card.js";
 const NARROW = 760; // pixels: below, lanes are shown one at a time
 const COUNT_MS = 120; // between two refreshes of the numbers while playing
 const LIVE_CHARTS_MS = 1000; // between two redraws of the charts of a run in progress
-const PRESENT_SCALE = 1.4;
+const PRESENT_SCALE = 1.5;
 
 /** The player that answers the keyboard when nothing on the page has the focus. */
 let active = null;
@@ -47,6 +47,7 @@ export async function createPlayer(host, bytes, options = {}) {
   const comparison = await unpack(bytes);
   Object.assign(comparison.options, options.overrides);
   const player = new Player(host, comparison, options);
+  player.reveal();
   await player.charts?.draw();
   return player;
 }
@@ -78,14 +79,13 @@ export class Player {
     const patch = { comparison, runs: comparison.runs };
     if (!isSame) Object.assign(patch, { hidden: null, loop: null, pinned: -1, ...this.#start(comparison) });
     else if (wasLive && !comparison.options.live) Object.assign(patch, { isFollowing: false });
-    if (isSame) {
-      const again = comparison.runs.findIndex((run) => run.label === store.runs[store.focus].label);
-      patch.focus = store.isFollowing || again < 0 ? comparison.runs.length - 1 : again;
-    }
-    const isOtherLanes = comparison.runs.map((run) => run.label).join() !== store.runs.map((run) => run.label).join();
+    const again = comparison.runs.findIndex((run) => run.label === store.runs[store.focus].label);
+    if (again >= 0 && !store.isFollowing && !comparison.options.start?.focus) patch.focus = again;
+    else if (isSame) patch.focus = comparison.runs.length - 1;
     store.set(patch);
-    if (isOtherLanes) this.#buildLanes();
     this.provenance.draw();
+    if (!isSame) this.reveal();
+    if (this.fork) this.fork.button.hidden = !comparison.options.knobs;
     this.layout();
     const now = performance.now();
     if (isSame && comparison.options.live && now - (this.chartsDrawn ?? 0) < LIVE_CHARTS_MS) return;
@@ -140,6 +140,11 @@ export class Player {
     this.counted = 0;
   }
 
+  /** Scroll to the player, where its options say that it is what somebody waits for. */
+  reveal() {
+    if (this.store.comparison.options.reveal) this.root.scrollIntoView({ block: "start" });
+  }
+
   /** Enter or leave present mode: nothing but the player, in large type. */
   present() {
     this.store.set({ isPresenting: !this.store.isPresenting });
@@ -170,7 +175,8 @@ export class Player {
     const runs = comparison.runs;
     const focus = runs.findIndex((run) => run.policy === start.focus);
     const isStill = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const pinned = Number.isInteger(start.pin) && start.pin < runs[0].requests.length ? start.pin : -1;
+    const pinned = Number.isInteger(start.pin) && start.pin >= 0 && start.pin < runs[0].requests.length ? start.pin : -1;
+    const end = Math.max(...runs.map((run) => run.lastPosition(axis)));
     return {
       axis,
       focus: focus >= 0 ? focus : runs.length - 1,
@@ -178,7 +184,7 @@ export class Player {
       position: Math.max(0, start.position ?? 0),
       view: start.view === "close" ? "close" : "whole",
       speed: SPEEDS.includes(start.speed) ? start.speed : 1,
-      loop: start.loop ?? null,
+      loop: start.loop?.[0] < end ? [start.loop[0], Math.min(start.loop[1], end)] : null,
       isFollowing: Boolean(live),
       isPlaying: Boolean(live) || (Boolean(autoplay) && !isStill),
     };
@@ -207,6 +213,7 @@ export class Player {
       describeRoofline(run, place), describeTokens(runs, places), describeDurations(run, place),
     ]);
     this.fork = options.onFork ? new ForkDialog(this) : null;
+    if (this.fork) this.fork.button.hidden = !store.comparison.options.knobs; // a run in progress offers none
     this.share = new Share(this);
     this.takeAway = new TakeAway(this);
     this.keys = keysDialog();
@@ -227,6 +234,7 @@ export class Player {
 
   #buildLanes() {
     const { store } = this;
+    this.laneNames = namesOf(store.runs);
     this.lanes = store.runs.map((_, index) => new Lane(store, index));
     this.lanesBox.replaceChildren(...this.lanes.map((lane) => lane.element));
     this.fixedLegend.replaceChildren(legend(store.comparison.words));
@@ -271,6 +279,8 @@ export class Player {
   }
 
   #changed(changed) {
+    // Before anything is laid out: a lane draws the run that stands in its place.
+    if (changed.has("runs") && namesOf(this.store.runs) !== this.laneNames) this.#buildLanes();
     const isStructural = ["focus", "view", "isPresenting"].some((name) => changed.has(name));
     if (isStructural) {
       this.layout();
@@ -288,6 +298,7 @@ export class Player {
     const { store, width } = this;
     if (!width) return;
     const places = store.places;
+    const told = places.map((place, k) => (store.hidden?.lane === k ? beforeQuestion(store, place) : place));
     const scale = sharedScale(store, width, 34 * this.theme.scale);
     const request = store.hover.request >= 0 ? store.hover.request : store.pinned;
     const isCounting = !store.isPlaying || !this.counted || now - this.counted > COUNT_MS;
@@ -297,22 +308,26 @@ export class Player {
     this.lanes.forEach((lane, k) => {
       if ((this.isNarrow && k !== store.focus) || !isShown(lane)) return;
       lane.draw(scale, places[k], request);
-      if (isCounting) lane.count(places[k]);
+      if (isCounting) lane.count(told[k]);
     });
     this.axis.draw(scale);
     this.transport.draw(places, isCounting);
     this.root.classList.toggle("mb-asking", Boolean(store.hidden));
-    const told = places.map((place, k) => (store.hidden?.lane === k ? beforeQuestion(store, place) : place));
     for (const view of this.views) view.update(told);
     if (this.charts && !store.hidden && isShown(this.charts)) this.charts.update(places);
     this.frames = (this.frames ?? 0) + 1;
   }
 }
 
-/** Where a run is, told as if the step that a question is about had not begun. */
+/** What tells other lanes from the same ones grown longer. */
+function namesOf(runs) {
+  return runs.map((run) => `${run.label}\n${run.clocks}\n${run.slots}`).join("\n");
+}
+
+/** Where a run is, told as if the step that a question is about had not begun: in the one before. */
 function beforeQuestion(store, place) {
   const i = store.hidden.iteration - 1;
-  return place.i > i ? { ...place, i, ended: i + 1, isRunning: false } : place;
+  return place.i > i ? { ...place, i, ended: i + 1, isRunning: i >= 0 } : place;
 }
 
 function storageOrNothing() {

@@ -20,6 +20,7 @@ export class Predict {
   #questions = new WeakMap(); // by run
   #answered = new Set();
   #skipped = null; // the question that the playhead still stands at
+  #passed = null; // the key of the one skipped last, which is not asked next
   #open = null; // {run, lane, question}
   #position;
   #wasPlaying;
@@ -43,7 +44,7 @@ export class Predict {
   /** Ask the next question at or after the playhead that has no answer yet, and go there. */
   askNext() {
     this.#close();
-    const next = this.#next(({ key }) => !this.#answered.has(key));
+    const next = this.#next(({ key }) => !this.#answered.has(key) && key !== this.#passed);
     if (next) this.#ask(next);
     else this.#showIdle(NOTHING_MORE);
   }
@@ -222,7 +223,7 @@ export class Predict {
   }
 
   #skip(patch = {}) {
-    this.#skipped = this.#open.key;
+    this.#skipped = this.#passed = this.#open.key;
     this.#close();
     this.update();
     this.#set(patch);

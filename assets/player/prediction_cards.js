@@ -42,8 +42,8 @@ export function questionForm(question, where, onCommit, onSkip) {
     event.preventDefault();
     const given = question.options ? chosen("answer") : numberIn(form.querySelector(".mbp-number").value);
     const sure = chosen("sure");
-    const wanted = question.options ? "Choose an answer." : "Enter a number above 0.";
-    if (given === undefined) complain(wanted, ".mbp-answer input");
+    const wanted = question.options ? "Choose an answer." : "Enter a number above 0, and below a million.";
+    if (given === undefined || given >= 1e6) complain(wanted, ".mbp-answer input");
     else if (sure === undefined) complain("Say how sure you are.", ".mbp-sure input");
     else onCommit(given, Number(sure));
   });

@@ -15,7 +15,7 @@ export class Provenance {
     const { live } = comparison.options;
     this.element.replaceChildren(
       el("h2", { text: comparison.options.title ?? comparison.title }),
-      el("p", { text: comparison.watch }),
+      el("p", { text: comparison.options.watch ?? comparison.watch }),
       el("div", { class: "mb-badges" },
         ...[...badges].map(([words, clock]) => el("span", { class: `mb-badge mb-${clock}`, text: words })),
         isCut ? el("span", { class: "mb-badge", text: live ? "running now" : "cancelled before the end" }) : null),

@@ -219,8 +219,9 @@ export class Run {
 
   /** A reason as `Reason.sentence` in recording/reasons.py reads it. */
   sentence({ code, request, numbers }) {
-    const itself = numbers.for_request === request ? this.words.evictsItself[code] : undefined;
-    return (itself ?? this.words.templates[code]).replace(/\{(\w+)(?::([^}]*))?\}/g, (_, name, noun) => {
+    const { evictsItself, nothingKept } = this.words;
+    const special = numbers.for_request === request ? evictsItself[code] : numbers.kept === 0 ? nothingKept[code] : undefined;
+    return (special ?? this.words.templates[code]).replace(/\{(\w+)(?::([^}]*))?\}/g, (_, name, noun) => {
       if (name === "request") return request < 0 ? "" : `r${request}`;
       const value = numbers[name];
       const digits = value.toLocaleString("en-US");
@@ -296,7 +297,8 @@ export class Run {
     return {
       arrival: at(({ code }) => code === "queued"),
       admission: at(({ code }) => code === "admitted" || code === "resumed"),
-      finish: at(({ code }) => code.startsWith("finished_")),
+      // A finish is noted when its step has ended: the step is the one before.
+      finish: at(({ code }) => code.startsWith("finished_")).map((i) => i - 1),
       // The first of every row of stalled iterations.
       stall: [...stalls].sort((a, b) => a - b).filter((i) => !stalls.has(i - 1)),
       preemption: at(({ code }) => code.startsWith("preempted_")),

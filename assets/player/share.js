@@ -13,12 +13,13 @@ export class Share {
       el("h2", { text: "Link to this moment" }), this.field, this.note, close);
   }
 
-  /** The address of this page with what the page and the player show. */
+  /** The address of this page with what the page and the player show; null where no address brings it back. */
   link() {
     const { store } = this.player;
     const url = new URL(window.location.href);
     url.hash = "";
     const base = store.comparison.options.link;
+    if (base === null) return null;
     if (base) url.search = new URLSearchParams(base).toString();
     const state = momentOf(store);
     for (const [name, value] of Object.entries(state)) {
@@ -30,9 +31,12 @@ export class Share {
 
   async open() {
     this.player.store.set({ isPlaying: false });
-    this.field.value = this.link();
-    this.note.textContent = "";
+    const link = this.link();
+    this.field.hidden = link === null;
+    this.field.value = link ?? "";
+    this.note.textContent = link === null ? "No link leads here: it came from a file or from a change made here. Take it away as a page instead." : "";
     this.dialog.showModal();
+    if (link === null) return;
     this.field.select();
     try {
       await navigator.clipboard.writeText(this.field.value);

@@ -47,6 +47,7 @@ export class Store {
     this.isPresenting = false;
     this.hidden = null;
     Object.assign(this, options);
+    this.position = Math.min(this.position, this.end);
   }
 
   /** The last position of the axis. */
@@ -61,7 +62,9 @@ export class Store {
 
   /** Change some fields and tell everybody which. */
   set(patch) {
-    if ("position" in patch) patch.position = Math.min(Math.max(0, patch.position), this.end);
+    const end = endOf(patch.runs ?? this.runs, patch.axis ?? this.axis);
+    const position = Math.min(Math.max(0, patch.position ?? this.position), end);
+    if (position !== this.position) patch = { ...patch, position };
     const changed = Object.keys(patch).filter((name) => this[name] !== patch[name]);
     if (!changed.length) return;
     Object.assign(this, patch);
@@ -73,9 +76,8 @@ export class Store {
     if (axis === this.axis) return;
     const run = this.runs[this.focus];
     const move = (position) => convert(run, this.axis, axis, position);
-    const loop = this.loop && this.loop.map(move);
-    const position = Math.min(move(this.position), endOf(this.runs, axis));
-    this.set({ axis, position, loop });
+    const loop = this.loop && this.loop.map((end) => (end === null ? null : move(end)));
+    this.set({ axis, position: move(this.position), loop });
   }
 
   /** @param {(changed: Set<string>) => void} listener @returns {() => void} stops it */

@@ -4,6 +4,7 @@ import { seek } from "./actions.js";
 import { el } from "./dom.js";
 
 const FRAMES_PER_S = 30;
+const SHORTEST_MS = 1000; // of a film: a recorder that is stopped sooner keeps nothing
 const KINDS = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm"];
 
 export class TakeAway {
@@ -36,7 +37,7 @@ export class TakeAway {
   }
 
   toggleFilm() {
-    if (this.recorder) this.recorder.stop();
+    if (this.recorder) this.endFilm();
     else this.#startFilm();
   }
 
@@ -53,15 +54,20 @@ export class TakeAway {
     let latest = from;
     const stop = store.subscribe((changed) => {
       if (changed.has("position")) {
-        if (store.position < latest) this.recorder?.stop(); // the loop began again
+        if (store.position < latest) this.endFilm(); // the loop began again
         latest = store.position;
       }
-      if (changed.has("isPlaying") && !store.isPlaying) this.recorder?.stop();
+      if (changed.has("isPlaying") && !store.isPlaying) this.endFilm();
     });
     const timer = setInterval(() => paintPage(root, canvas, 1, false), 1000 / FRAMES_PER_S);
+    const began = performance.now();
+    this.endFilm = () => {
+      this.endFilm = () => {};
+      stop();
+      setTimeout(() => this.recorder.stop(), Math.max(0, began + SHORTEST_MS - performance.now()));
+    };
     this.recorder.onstop = () => {
       clearInterval(timer);
-      stop();
       for (const track of stream.getTracks()) track.stop();
       this.recorder = null;
       this.film.textContent = "Film (WebM)";
@@ -72,7 +78,7 @@ export class TakeAway {
     seek(store, from);
     this.recorder.start();
     store.set({ isPlaying: true });
-    if (to <= from) this.recorder.stop();
+    if (to <= from) this.endFilm();
   }
 
   #name() {
@@ -102,13 +108,38 @@ function paintPage(root, canvas, ratio, isWhole) {
   context.fillStyle = style.getPropertyValue("--surface");
   context.fillRect(frame.left, frame.top, frame.width, bottom);
   for (const part of parts) {
+    paintBoxes(context, part);
     const canvases = part.matches("canvas") ? [part] : part.querySelectorAll("canvas");
-    for (const inner of canvases) {
-      const box = inner.getBoundingClientRect();
-      if (box.width && box.height && inner.width) context.drawImage(inner, box.left, box.top, box.width, box.height);
-    }
+    for (const inner of canvases) paintCanvas(context, inner);
     paintWords(context, part);
   }
+}
+
+/** The grounds and borders of the elements that have one. */
+function paintBoxes(context, part) {
+  for (const element of [part, ...part.querySelectorAll("i, .mb-badge, .mb-chart-playhead")]) {
+    const { backgroundColor, borderTopWidth, borderTopColor, visibility } = getComputedStyle(element);
+    const { left, top, width, height } = element.getBoundingClientRect();
+    if (visibility === "hidden" || !width || !height) continue;
+    context.fillStyle = backgroundColor;
+    context.fillRect(left, top, width, height);
+    context.strokeStyle = borderTopColor;
+    context.lineWidth = parseFloat(borderTopWidth);
+    if (context.lineWidth && parseFloat(borderTopWidth)) context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
+  }
+}
+
+/** A canvas at its place, as far as its style lets it be seen. */
+function paintCanvas(context, inner) {
+  const { left, top, width, height } = inner.getBoundingClientRect();
+  if (!width || !height || !inner.width) return;
+  const hiddenRight = Number(/inset\(0(?:px)? ([\d.]+)px/.exec(inner.style.clipPath)?.[1] ?? 0);
+  context.save();
+  context.beginPath();
+  context.rect(left, top, width - hiddenRight, height);
+  context.clip();
+  context.drawImage(inner, left, top, width, height);
+  context.restore();
 }
 
 /** Every word at its place, in its own type and colour. */
@@ -118,9 +149,9 @@ function paintWords(context, part) {
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const parent = node.parentElement;
     if (!node.data.trim() || parent.closest("select, pre, [hidden], details:not([open]) > :not(summary), .mb-hidden")) continue;
-    const { font, color, opacity, visibility } = getComputedStyle(parent);
+    const { fontStyle, fontWeight, fontSize, fontFamily, color, opacity, visibility } = getComputedStyle(parent);
     if (visibility === "hidden") continue;
-    context.font = font;
+    context.font = `${fontStyle} ${fontWeight} ${fontSize} ${fontFamily}`; // the shorthand is empty with tabular figures
     context.fillStyle = color;
     context.globalAlpha = Number(opacity);
     context.textBaseline = "alphabetic";

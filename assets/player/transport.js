@@ -41,7 +41,8 @@ export class Transport {
 
   #words(run, place) {
     const { store } = this;
-    const step = place.i < 0 ? "before the first step" : place.isDone ? "after the last step" : `step ${place.i}`;
+    const isAsking = store.hidden?.lane === store.focus && place.i >= store.hidden.iteration;
+    const step = place.i < 0 ? "before the first step" : place.isDone ? "after the last step" : `${isAsking ? "before " : ""}step ${place.i}`;
     setText(this.time, store.axis === "time" ? clock(store.position) : `step ${Math.floor(store.position)}`);
     setText(this.of, store.axis === "time" ? `of ${clock(store.end)}` : `of ${store.end}`);
     setText(this.step, `${run.label}, ${step}`);

@@ -28,7 +28,7 @@ const WAIT_HEADLINES = {
 export function factsOf(run, i) {
   const step = whyStep(run, i);
   const makers = [
-    evictionFact, refusalFact, stallFact, queueFact, chunkFact, windowFact, admissionFact, comebackFact,
+    evictionFact, refusalFact, stallFact, chunkFact, windowFact, admissionFact, comebackFact, queueFact,
     longestPromptFact, paddingFact, finishFact, decodeFact, stretchFact, arrivalFact, anyFact,
   ];
   const facts = [];

@@ -48,7 +48,7 @@ export function windowFact({ run, i, reasons }) {
   return {
     headline: isFull ? "The window closes: it is full." : "The window closes: its time is up.",
     sentence: `The window closes with ${entered.length} of ${plural(slots, "request")}: ${why}.`,
-    codes: ["admitted", "waits_window"],
+    codes: ["waits_window", "admitted"],
   };
 }
 
@@ -137,7 +137,7 @@ export function decodeFact({ run, i, decodes: rows, names, took }, facts) {
 export function stretchFact({ run, i, decodes: rows }) {
   if (!rows.length || !(run.stretch[i] > 0)) return null;
   const whom = rows.length === 1 ? "the one that writes" : `the ${rows.length} that write`;
-  const sentence = `The prompt tokens make this step ${duration(run.stretch[i])} longer for ${whom} (${run.clockAt(i)}).`;
+  const sentence = `The prompt tokens make this step ${duration(run.stretch[i])} longer for ${whom} (estimated from ${run.clockAt(i)} steps).`;
   return { headline: sentence, sentence, codes: ["chunk"] };
 }
 

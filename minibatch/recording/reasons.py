@@ -44,11 +44,10 @@ TEMPLATES: dict[Code, str] = {
     Code.QUEUED: "{request} joins the queue: {prompt:prompt token}, at most {max_tokens} to write",
     Code.ADMITTED: "{request} enters slot {slot}: takes {needs} of {free:free block}",
     Code.RESUMED: "{request} comes back from host memory into slot {slot}: takes {needs} of {free:free block}",
-    Code.CHUNK: "{request} prefills {tokens:token}, {stop} of {end} done: "
-    "{left} of the {budget}-token budget were left",
+    Code.CHUNK: "{request} prefills {tokens:token}, {stop} of {end} done: {left} left of the {budget}-token budget",
     Code.WAITS_SLOT: "{request} waits: all {slots:slot} are taken",
     Code.WAITS_BLOCKS: "{request} waits: needs {needs:block}, {free} free, {kept} of them kept back by the watermark",
-    Code.WAITS_BUDGET: "{request} waits: needs {needs:token}, {left} of the {budget}-token budget are left",
+    Code.WAITS_BUDGET: "{request} waits: needs {needs:token}, {left} left of the {budget}-token budget",
     Code.WAITS_BATCH: "{request} waits: the batch runs until its last request ends, {running} still writing",
     Code.WAITS_WINDOW: "{request} waits: {waiting} of {slots:request} are here, "
     "the oldest for {waited_ms} of {max_wait_ms} ms",
@@ -82,6 +81,10 @@ EVICTS_ITSELF = {
     Code.PREEMPTED_SWAP: "{request} has its {held:block} copied to host memory: it needs {needs:block} more, "
     "{free} free, and it was admitted last",
 }
+"""For a request that is evicted to make room for itself."""
+
+NOTHING_KEPT = {Code.WAITS_BLOCKS: "{request} waits: needs {needs:block}, {free} free"}
+"""For a watermark that keeps nothing back."""
 
 
 class _Count(int):
@@ -110,4 +113,6 @@ class Reason:
         template = TEMPLATES[self.code]
         if self.numbers.get("for_request") == self.request_id:
             template = EVICTS_ITSELF.get(self.code, template)
+        if self.numbers.get("kept") == 0:
+            template = NOTHING_KEPT.get(self.code, template)
         return template.format(request=request, **numbers)

@@ -90,6 +90,8 @@ def _start(name: str) -> dict[str, Any]:
     if "linked" not in st.session_state:
         st.session_state["linked"] = (name, start_of(st.query_params.to_dict()))
     linked, start = st.session_state["linked"]
+    if linked != name:
+        st.query_params.clear()  # the address told of something else
     if linked != name or not start:
         return {"autoplay": True}
     return {"start": start}

@@ -17,6 +17,9 @@ from minibatch.ui.player.payload import pack
 from minibatch.ui.sources import Shown
 
 
+_CAUTION = "From the fork on, steps are modelled: compare the two futures with each other, not with the past."
+
+
 class ForkRun:
     """A fork as work for the queue.
 
@@ -71,7 +74,9 @@ def show_fork(run: ForkRun, key: str, look: Theme) -> None:
     options = {
         "id": key,
         "title": heading,
-        "watch": difference,
+        "watch": f"{difference[:1].upper()}{difference[1:]}. {_CAUTION}",
+        "link": None,
+        "reveal": True,
         "scale": look.scale,
         "start": {"position": int(times[start]) if start < len(times) else fork.changed.end_ns},
     }

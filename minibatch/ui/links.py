@@ -54,6 +54,9 @@ def widget_values(parameters: Mapping[str, str], recordings: Sequence[Path]) -> 
     Raises:
         LinkError: it names something that is not here, or a value that makes no sense.
     """
+    for name in parameters.get("policies", "").split(","):
+        if name and "scenario" in parameters:
+            _one_of("policies", name, tuple(POLICIES))
     if "recording" in parameters:
         return _recording(parameters, recordings)
     if "scenario" in parameters:

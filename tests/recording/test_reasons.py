@@ -31,7 +31,7 @@ def test_counts_bring_their_noun(needs, says):
 def test_a_wait_for_memory_says_how_much_and_is_not_repeated():
     reasons = reasons_of("continuous", [(3, 3), (3, 3)], block_size=2, num_kv_blocks=3)
     assert sentences(reasons, Code.WAITS_BLOCKS) == [
-        (0, "r1 waits: needs 2 blocks, 1 free, 0 of them kept back by the watermark")
+        (0, "r1 waits: needs 2 blocks, 1 free")
     ]
 
 
@@ -45,10 +45,10 @@ def test_a_preemption_says_for_whom_and_why():
 def test_chunks_say_how_much_of_the_budget_was_left():
     reasons = reasons_of("chunked", [(3, 2), (5, 1)])
     assert sentences(reasons, Code.CHUNK) == [
-        (0, "r0 prefills 3 tokens, 3 of 3 done: 4 of the 4-token budget were left"),
-        (0, "r1 prefills 1 token, 1 of 5 done: 1 of the 4-token budget were left"),
-        (1, "r1 prefills 3 tokens, 4 of 5 done: 3 of the 4-token budget were left"),
-        (2, "r1 prefills 1 token, 5 of 5 done: 4 of the 4-token budget were left"),
+        (0, "r0 prefills 3 tokens, 3 of 3 done: 4 left of the 4-token budget"),
+        (0, "r1 prefills 1 token, 1 of 5 done: 1 left of the 4-token budget"),
+        (1, "r1 prefills 3 tokens, 4 of 5 done: 3 left of the 4-token budget"),
+        (2, "r1 prefills 1 token, 5 of 5 done: 4 left of the 4-token budget"),
     ]
 
 

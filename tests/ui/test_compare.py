@@ -599,10 +599,10 @@ def test_what_if_shows_both_futures_below_the_recording() -> None:
     assert given["options"]["title"] == (
         "What if, from step 20 of continuous, policy were chunked instead of continuous?"
     )
-    assert given["options"]["watch"] == run.result.difference
-    assert given["options"]["watch"].startswith("at step ")
+    difference = run.result.difference
+    assert given["options"]["watch"].startswith(f"A{difference[1:]}. From the fork on, steps are modelled")
     assert "knobs" not in given["options"]
-    assert "link" not in given["options"]
+    assert given["options"]["link"] is None
     # It starts where the two part, which is not before the step that was asked for.
     parts_at = run.result.parts_at
     assert parts_at >= 20

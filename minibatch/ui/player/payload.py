@@ -17,8 +17,8 @@ import numpy as np
 
 from minibatch.analysis.metrics_csv import metrics_csv
 from minibatch.analysis.timeline import Timeline
-from minibatch.recording.reasons import EVICTS_ITSELF, NUMBERS, TEMPLATES
-from minibatch.recording.schema import CODES, Column, Phase, Recording
+from minibatch.recording.reasons import EVICTS_ITSELF, NOTHING_KEPT, NUMBERS, TEMPLATES
+from minibatch.recording.schema import CODES, Column, Header, Phase, Recording
 from minibatch.scheduling import POLICIES
 from minibatch.ui.palette import REQUEST_COLOURS, REQUEST_INKS, Theme, theme
 from minibatch.ui.player.charts import chart_specs
@@ -39,8 +39,9 @@ def pack(
 
     Options, all of them optional: `id` (the same for the same run, however far it is), `live` (the run
     goes on), `start` (as `momentFrom` in assets/player/share.js gives it), `autoplay`, `controls`
-    ("none" shows the lanes alone), `scale` of the type, `title`, `link` (parameters of the page that
-    bring back this comparison), `knobs` (those that a fork may change; see `fork_knobs`).
+    ("none" shows the lanes alone), `scale` of the type, `title` and `watch` in place of the scenario's,
+    `reveal` (scroll to it), `link` (parameters of the page that bring back this comparison; None where
+    none do), `knobs` (those that a fork may change; see `fork_knobs`).
 
     Args:
         labels: names of the lanes, where two have one policy.
@@ -72,6 +73,7 @@ def words() -> dict[str, Any]:
     return {
         "codes": [str(code) for code in CODES],
         "templates": {str(code): template for code, template in TEMPLATES.items()},
+        "nothingKept": {str(code): template for code, template in NOTHING_KEPT.items()},
         "evictsItself": {str(code): template for code, template in EVICTS_ITSELF.items()},
         "numbers": {str(code): names for code, names in NUMBERS.items()},
         "phases": [phase.name.lower() for phase in Phase],
@@ -126,13 +128,21 @@ def _run(recording: Recording, label: str, shared: _Shared, columns: list[bytes]
         "config": dict(header.config),
         "slots": recording.num_slots,
         "numBlocks": recording.num_kv_blocks,
-        "ceilings": dict(header.ceilings) if header.ceilings else None,
+        "ceilings": _ceilings(header),
         "fork": dict(header.fork) if header.fork else None,
         "requests": shared.index(shared.requests, requests),
         "texts": shared.index(shared.texts, [request.pieces for request in recording.requests]),
         "finish": [request.finish_reason for request in recording.requests],
         "columns": {name: _column(values, columns) for name, values in _columns(recording)},
     }
+
+
+def _ceilings(header: Header) -> dict[str, Any] | None:
+    """The device's ceilings; "this machine" was the one of the recording, which need not be the reader's."""
+    if not header.ceilings:
+        return None
+    source = str(header.ceilings["source"]).replace("on this machine", f"on {header.device}")
+    return {**header.ceilings, "source": source}
 
 
 def _columns(recording: Recording) -> Iterable[tuple[str, Column]]:

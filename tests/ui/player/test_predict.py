@@ -433,7 +433,7 @@ def test_a_number_is_graded(player: Modules) -> None:
     page.get_by_role("button", name="Predict the next step").click()
     page.keyboard.type("nonsense")
     page.keyboard.press("Enter")
-    assert page.locator(".mbp-missing").text_content() == "Enter a number above 0."
+    assert page.locator(".mbp-missing").text_content() == "Enter a number above 0, and below a million."
     page.keyboard.press("Control+a")
     page.keyboard.type(str(question["answer"] * 1.2).replace(".", ","))
     page.keyboard.press("Tab")

@@ -59,7 +59,10 @@ def test_a_budget_that_is_full(player: Modules) -> None:
     assert said["sentences"][0] == (
         "2 decodes first, then 14 of r2's 30 prompt tokens: the 16-token budget is full (2.60 ms modelled)."
     )
-    assert said["sentences"][2] == "The prompt tokens make this step 1.40 ms longer for the 2 that write (modelled)."
+    assert (
+        said["sentences"][2]
+        == "The prompt tokens make this step 1.40 ms longer for the 2 that write (estimated from modelled steps)."
+    )
     assert said["codes"] == ["chunk", "decode", "admitted"]
     last = explained(player, recording, 4)["sentences"][0]
     assert last.startswith("2 decodes first, then the last 2 of r2's 30 prompt tokens: 12 of the 16-token budget are")
@@ -163,7 +166,7 @@ def assert_agrees(recording: Recording, said: list[dict[str, Any]]) -> None:
             assert step["headline"].startswith(f"{count[Phase.DECODE]} requests write one token each")
         if step["codes"][0] == "padding":
             assert count[Phase.PADDING]
-        for left in re.findall(r"(\d+) of the \d+-token budget are left", " ".join(step["sentences"])):
+        for left in re.findall(r"(\d+) left of the \d+-token budget", " ".join(step["sentences"])):
             computed = int((entries["tokens"] + entries["padding"])[here].sum())
             assert int(left) == recording.header.token_budget - computed
 
