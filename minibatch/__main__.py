@@ -6,10 +6,23 @@ import argparse
 import os
 import sys
 
-from minibatch.commands import bench, bench_player, calibrate, compare, export, record, run, show, validate, verify
+from minibatch.commands import (
+    bench,
+    bench_player,
+    calibrate,
+    claims,
+    compare,
+    export,
+    hardware,
+    record,
+    run,
+    show,
+    validate,
+    verify,
+)
 from minibatch.commands.terminal import fail
 
-COMMANDS = (compare, run, show, validate, export, verify, calibrate, bench, bench_player, record)
+COMMANDS = (compare, run, show, validate, export, verify, hardware, claims, calibrate, bench, bench_player, record)
 
 
 def main(arguments: list[str] | None = None) -> int:

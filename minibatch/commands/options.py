@@ -7,7 +7,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
+from minibatch.analysis.accelerators import find_accelerator
+from minibatch.analysis.models import load_models
 from minibatch.commands.traffic import add_traffic, traffic_of
+from minibatch.engine.costs import ModelShape
 from minibatch.recording.schema import Clock
 from minibatch.scheduling.config import KNOB_HELP, KVLayout, PreemptionMode, SchedulerConfig
 from minibatch.workload.scenarios import SCENARIOS, find_scenario
@@ -32,11 +35,16 @@ def add_workload(parser: argparse.ArgumentParser) -> None:
 
 def add_machine(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("model and machine")
-    group.add_argument("--model", default="bundled", help="bundled; random:gpt2, -medium, -large, -xl; or a GPT-2 "
-                       "checkpoint by hub name or folder")  # fmt: skip
+    group.add_argument("--model", default="bundled", help="bundled; random:gpt2, -medium, -large, -xl; a GPT-2 "
+                       "checkpoint by hub name or folder; or, with --clock modelled, one that `hardware` "
+                       "lists")  # fmt: skip
     group.add_argument("--device", default="auto", help="auto, cpu or cuda")
     group.add_argument("--dtype", default="auto", help="auto, float32, float64, bfloat16 or float16")
     group.add_argument("--clock", choices=get_args(Clock), default="measured")
+    group.add_argument("--accelerator", metavar="NAME", help="with --clock modelled: instead of this machine, one "
+                       "that `hardware` lists, as its data sheet has it")  # fmt: skip
+    group.add_argument("--tensor-parallel", type=int, metavar="N", help="with --accelerator: N of them share the "
+                       "model (default: 1)")  # fmt: skip
 
 
 def add_knobs(parser: argparse.ArgumentParser) -> None:
@@ -62,9 +70,10 @@ def job_settings(options: argparse.Namespace) -> dict[str, Any]:
     knobs |= {
         field.name: value for field in fields(SchedulerConfig) if (value := getattr(options, field.name)) is not None
     }
+    elsewhere = _elsewhere(options)
     if "max_model_len" not in knobs:
-        knobs["max_model_len"] = _default_length(options.model)
-    return {
+        knobs["max_model_len"] = _default_length(options.model, elsewhere.get("shape"))
+    return elsewhere | {
         "config": SchedulerConfig(**knobs),
         "scenario": scenario,
         "prompts": tuple(options.prompt or ()),
@@ -82,8 +91,38 @@ def job_settings(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _default_length(model: str) -> int:
+def _elsewhere(options: argparse.Namespace) -> dict[str, Any]:
+    """`shape` of a model and `ceilings` of accelerators that are not here; neither for what is."""
+    from minibatch.engine.devices import choose_dtype, to_device
+
+    if options.tensor_parallel is not None and options.accelerator is None:
+        raise ValueError("--tensor-parallel shares a model among accelerators: give --accelerator as well")
+    if options.accelerator is not None and options.device != "auto":
+        raise ValueError("--device is of this machine and --accelerator of another one: give one of them")
+    registered = load_models().get(options.model)
+    if options.clock != "modelled":
+        if options.accelerator is not None:
+            raise ValueError(
+                "an accelerator that is not here can't be measured: use --accelerator with --clock modelled"
+            )
+        if registered is not None and registered.config["model_type"] != "gpt2":
+            raise ValueError(
+                f"of {options.model} only the sizes are here, not the weights: use it with --clock modelled"
+            )
+        return {}
+    found: dict[str, Any] = {}
+    dtype = options.dtype
+    if options.accelerator is not None:
+        num_devices = 1 if options.tensor_parallel is None else options.tensor_parallel
+        found["ceilings"] = find_accelerator(options.accelerator).ceilings(dtype, num_devices)
+        dtype = found["ceilings"].dtype
+    if registered is not None:
+        found["shape"] = registered.shape(choose_dtype(dtype, to_device(options.device)))
+    return found
+
+
+def _default_length(model: str, shape: ModelShape | None) -> int:
     """The default max_model_len, cut to what the model can read."""
     from minibatch.engine.weights import read_config
 
-    return min(_DEFAULTS.max_model_len, read_config(model).n_positions)
+    return min(_DEFAULTS.max_model_len, (shape or read_config(model)).n_positions)

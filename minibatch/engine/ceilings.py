@@ -12,7 +12,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from minibatch.engine.costs import ModelShape
 from minibatch.recording.storage import write_atomically
+from minibatch.scheduling.config import SchedulerConfig
 
 if TYPE_CHECKING:
     import torch
@@ -66,6 +68,27 @@ class Ceilings:
     def ridge(self) -> float:
         """The intensity at which both ceilings bind, in FLOP/byte."""
         return self.flops_per_s / self.bytes_per_s
+
+
+def check_memory(ceilings: Ceilings, shape: ModelShape, config: SchedulerConfig, model: str) -> None:
+    """ValueError unless weights and KV pool fit the device's memory, where that is known.
+
+    Activations are left out, so what passes may still not fit in practice.
+    """
+    if ceilings.memory_bytes is None:
+        return
+    memory = f"{ceilings.device} has {ceilings.memory_bytes / 1e9:,.0f} GB"
+    weights = f'the weights of model "{model}" take {shape.weight_bytes / 1e9:,.1f} GB'
+    pool = f"a pool of {config.num_kv_blocks:,} KV blocks"
+    block_bytes = config.block_size * shape.kv_bytes_per_token
+    most_blocks = int((ceilings.memory_bytes - shape.weight_bytes) // block_bytes)
+    if most_blocks < 1:
+        raise ValueError(f"{weights} and {memory}: use more devices, larger ones, or a smaller model")
+    if config.num_kv_blocks > most_blocks:
+        raise ValueError(
+            f"{weights}, {pool} {config.num_kv_blocks * block_bytes / 1e9:,.1f} GB, and {memory}: "
+            f"use num_kv_blocks of at most {most_blocks:,}"
+        )
 
 
 def measure(device: torch.device | str = "cpu", dtype: str = "float32", progress: Progress | None = None) -> Ceilings:

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 import minibatch
-from minibatch.engine.ceilings import Ceilings, load_or_measure
+from minibatch.engine.ceilings import Ceilings, check_memory, load_or_measure
 from minibatch.engine.costs import ModelShape
 from minibatch.engine.devices import choose_dtype, parse_dtype, to_device
 from minibatch.engine.executor import Executor
@@ -18,7 +18,7 @@ from minibatch.engine.loop import Engine
 from minibatch.engine.roofline_executor import RooflineExecutor
 from minibatch.engine.text import Tokenizer
 from minibatch.engine.torch_executor import TorchExecutor
-from minibatch.engine.weights import load_model, load_tokenizer, read_config
+from minibatch.engine.weights import BUNDLED, load_model, load_tokenizer, read_config
 from minibatch.recording.schema import Clock, Header, Recording
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
@@ -43,7 +43,11 @@ class Job:
         model: as `load_model` takes it.
         device: "auto", "cpu" or "cuda".
         dtype: "auto", or as `load_model` takes it.
-        clock: "measured" runs the model; "modelled" computes durations from this device's ceilings.
+        clock: "measured" runs the model; "modelled" computes durations from the device's ceilings.
+        shape: of a model whose weights are not here, for the modelled clock alone. `model` is then
+            only its name, `dtype` that of `shape`, and prompts are tokenised as for the bundled
+            model: only their lengths matter.
+        ceilings: of a device that is not here, for the modelled clock alone; its dtype is the job's.
     """
 
     policies: tuple[str, ...]
@@ -61,6 +65,8 @@ class Job:
     temperature: float = 0.0
     top_k: int = 0
     top_p: float = 1.0
+    shape: ModelShape | None = None
+    ceilings: Ceilings | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +101,20 @@ class Session:
         self.policies: list[Policy] = [find_policy(name) for name in job.policies]
         if not self.policies:
             raise ValueError("no policy is chosen: choose at least one")
-        self.model_config = read_config(job.model)
+        if job.clock != "modelled" and (job.shape or job.ceilings):
+            raise ValueError("a model or a device that is not here can't be measured: use the modelled clock")
         device = to_device(job.device)
-        self.dtype = choose_dtype(job.dtype, device)
-        self.shape: ModelShape = self.model_config.shape(parse_dtype(self.dtype).itemsize)
-        self.tokenizer = load_tokenizer(job.model)
+        self.dtype = job.ceilings.dtype if job.ceilings else choose_dtype(job.dtype, device)
+        self.shape: ModelShape = job.shape or read_config(job.model).shape(parse_dtype(self.dtype).itemsize)
+        self.tokenizer = load_tokenizer(BUNDLED if job.shape else job.model)
         self.requests, self.scenario = _requests(job, self.tokenizer, self.shape.vocab_size)
         self.loop: ClosedLoop | None = job.traffic.closed_loop if job.traffic else None
         _check_fit(
-            self.requests,
-            job.config,
-            job.model,
-            self.model_config.n_positions,
-            self.model_config.vocab_size,
-            job.traffic is not None,
+            self.requests, job.config, job.model, self.shape.n_positions, self.shape.vocab_size, job.traffic is not None
         )
-        self.ceilings: Ceilings = load_or_measure(device, self.dtype)
+        if job.ceilings:
+            check_memory(job.ceilings, self.shape, job.config, job.model)
+        self.ceilings: Ceilings = job.ceilings or load_or_measure(device, self.dtype)
         self._model = None if job.clock == "modelled" else load_model(job.model, self.dtype, device)
 
     def engine(self, policy: Policy, requests: Sequence[Request] | None = None) -> Engine:
@@ -121,7 +125,7 @@ class Session:
             self._executor(),
             self.job.config,
             self.shape,
-            eos_token_id=None if self._model is None else self.model_config.eos_token_id,
+            eos_token_id=None if self._model is None else self._model.config.eos_token_id,
             loop=self.loop if requests is None else None,
         )
 
