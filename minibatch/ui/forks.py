@@ -16,7 +16,6 @@ from minibatch.ui.player.component import show_player
 from minibatch.ui.player.payload import pack
 from minibatch.ui.sources import Shown
 
-
 _CAUTION = "From the fork on, steps are modelled: compare the two futures with each other, not with the past."
 
 

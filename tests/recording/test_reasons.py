@@ -30,9 +30,7 @@ def test_counts_bring_their_noun(needs, says):
 
 def test_a_wait_for_memory_says_how_much_and_is_not_repeated():
     reasons = reasons_of("continuous", [(3, 3), (3, 3)], block_size=2, num_kv_blocks=3)
-    assert sentences(reasons, Code.WAITS_BLOCKS) == [
-        (0, "r1 waits: needs 2 blocks, 1 free")
-    ]
+    assert sentences(reasons, Code.WAITS_BLOCKS) == [(0, "r1 waits: needs 2 blocks, 1 free")]
 
 
 def test_a_preemption_says_for_whom_and_why():
