@@ -1,0 +1,137 @@
+"""A recording on the page, without a browser: what the player is given, and everything around it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from minibatch.recording.schema import Recording
+from minibatch.recording.storage import dumps
+from minibatch.ui import takeaway
+from minibatch.ui.sources import Shown
+from tests.ui.browser import ROOT
+from tests.ui.page.driving import (
+    html,
+    lanes,
+    notices,
+    open_app,
+    payload,
+    players,
+    rerun,
+)
+
+
+@pytest.mark.usefixtures("bundled")
+def test_opens_with_the_player_and_the_numbers() -> None:
+    app = open_app()
+    given = payload(app)
+    assert list(players(app)) == ["player"]
+    assert given["title"] == "Chat: short and long answers mixed"
+    assert [(run["label"], run["clock"], run["device"]) for run in given["runs"]] == [
+        ("static", "measured", "2-core CPU"),
+        ("continuous", "measured", "2-core CPU"),
+    ]
+    options = given["options"]
+    assert (options["autoplay"], options["scale"], options["link"]) == (True, 1, {"recording": "chat"})
+    assert "live" not in options
+    assert "<code>output_throughput</code>" in html(app)
+    assert "All numbers measured on 2-core CPU, model bundled in float32" in html(app)
+    assert len(app.get("vega_lite_chart")) == 1
+    assert notices(app) == []
+
+
+@pytest.mark.usefixtures("bundled")
+def test_the_player_learns_which_knobs_can_be_turned_and_how() -> None:
+    knobs = payload(open_app())["options"]["knobs"]
+    assert {name: knob["kind"] for name, knob in knobs.items() if knob["kind"] != "choice"} == {
+        "max_num_seqs": "int", "max_num_batched_tokens": "int", "max_model_len": "int", "num_kv_blocks": "int",
+        "watermark": "float", "max_wait": "float",
+    }  # fmt: skip
+    assert {name: knob["choices"] for name, knob in knobs.items() if knob["kind"] == "choice"} == {
+        "policy": ["static", "dynamic", "continuous", "chunked"],
+        "preemption_mode": ["recompute", "swap"],
+        "compute_padding": [True, False],
+        "mix_prefill": [True, False],
+    }
+    assert all(knob["help"] for knob in knobs.values())
+
+
+@pytest.mark.usefixtures("bundled")
+def test_shows_only_the_chosen_policies() -> None:
+    app = open_app()
+    app.multiselect[0].set_value(["continuous"])
+    rerun(app)
+    assert lanes(app) == ["continuous"]
+    assert payload(app)["options"]["link"] == {"recording": "chat", "policies": "continuous"}
+    assert ">continuous<" in html(app)
+    assert ">static<" not in html(app)
+    app.multiselect[0].set_value([])
+    rerun(app)
+    assert players(app) == {}
+    assert notices(app) == ["Choose a policy in the sidebar."]
+    assert not app.get("download_button")
+
+
+@pytest.mark.usefixtures("bundled")
+def test_large_type_reaches_the_player() -> None:
+    app = open_app()
+    app.toggle(key="large").set_value(True)
+    rerun(app)
+    assert payload(app)["options"]["scale"] == 1.5
+    assert "--mb-scale: 1.5" in html(app)
+
+
+@pytest.mark.usefixtures("bundled")
+def test_a_rerun_gives_the_browser_the_same_bytes_and_place() -> None:
+    app = open_app()
+    before = players(app)["player"].proto
+    after = players(rerun(app))["player"].proto
+    assert (before.id, before.bytes) == (after.id, after.bytes)
+    app.multiselect[0].set_value(["static"])
+    other = players(rerun(app))["player"].proto
+    assert other.id == before.id
+    assert other.bytes != before.bytes
+
+
+@pytest.mark.usefixtures("bundled")
+def test_everything_can_be_taken_away(pair: tuple[Recording, ...]) -> None:
+    app = open_app()
+    assert [button.label for button in app.get("download_button")] == [
+        "Page that plays offline (.html)", "Trace for Perfetto (.trace.json)", "Metrics (.csv)",
+        "Requests (.requests.csv)", "Recording (.mbr)",
+    ]  # fmt: skip
+    made = {ending: make(Shown("key", pair, "name")) for _, ending, _, make in takeaway._FILES}
+    assert made["mbr"] == dumps(pair)
+    assert str(made["html"]).startswith("<!doctype html>")
+    assert json.loads(made["trace.json"])["traceEvents"]
+    assert "output_throughput" in str(made["csv"])
+    assert len(str(made["requests.csv"]).strip().splitlines()) == 1 + 2 * 3
+
+
+def test_a_file_that_is_taken_away_has_a_name_that_any_system_takes(
+    monkeypatch: pytest.MonkeyPatch, pair: tuple[Recording, ...]
+) -> None:
+    names: list[str] = []
+    monkeypatch.setattr(takeaway.st, "download_button", lambda *_, file_name, **rest: names.append(file_name))
+    run = replace(pair[0], header=replace(pair[0].header, scenario='../a b/"<ü>|\n'))
+    takeaway.downloads(Shown("key", (run,), "name"))
+    assert len(set(names)) == 5
+    assert all(re.fullmatch(r"[\w.-]+", name) and "/" not in name for name in names)
+
+
+@pytest.mark.usefixtures("bundled")
+def test_opening_the_app_imports_no_torch() -> None:
+    program = (
+        "import sys\n"
+        "from streamlit.testing.v1 import AppTest\n"
+        "app = AppTest.from_file('app.py', default_timeout=60).run()\n"
+        "assert not app.exception and len(app.get('bidi_component')) == 1\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
