@@ -20,6 +20,7 @@ from minibatch.engine.costs import ModelShape, count
 from minibatch.scheduling.plan import Phase, ScheduledSeq
 from minibatch.scheduling.request_state import RequestState
 from minibatch.workload.request import Request
+from tests.analysis.refusals import refusal
 
 SMALL: dict[str, dict[str, Any]] = {
     "llama": {
@@ -161,10 +162,8 @@ def test_a_file_that_is_no_config_gets_a_sentence(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_entry_is_refused_in_a_sentence(tmp_path: Path, before: str, after: str, says: str) -> None:
-    path = tmp_path / "models.toml"
-    path.write_text(FILE.read_text(encoding="utf-8").replace(before, after, 1))
-    with pytest.raises(ValueError, match=re.escape(says)):
-        load_models(path)
+    damaged = FILE.read_text(encoding="utf-8").replace(before, after, 1)
+    refusal(load_models, tmp_path / "models.toml", damaged, says)
     with pytest.raises(ValueError, match="unknown model 'gpt-5': choose from gpt2"):
         find_model("gpt-5")
 
