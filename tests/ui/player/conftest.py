@@ -42,6 +42,10 @@ class Modules:
         )
         return self.page.evaluate(body, argument)
 
+    def each(self, recordings: Sequence[Recording], script: str) -> Iterator[tuple[Recording, Any]]:
+        """Every recording with what `script` says of it: its value is a list, with one item a run."""
+        return zip(recordings, self.load(recordings).run(script), strict=True)
+
 
 @pytest.fixture(scope="session")
 def modules_address() -> Iterator[str]:

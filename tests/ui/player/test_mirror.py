@@ -12,7 +12,7 @@ from minibatch.recording.storage import load
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import record, requests_of
 from tests.ui.player.conftest import Modules
-from tests.ui.player.test_run import BUNDLED, preempting
+from tests.ui.player.recordings import EACH_BUNDLED, preempting
 
 FOUR = SchedulerConfig(max_num_seqs=4, max_num_batched_tokens=16, max_model_len=64, num_kv_blocks=64, block_size=4)
 DESCRIBE = """
@@ -25,10 +25,9 @@ return c.runs.map((run) => counters(run, run.locate("time", argument ?? run.endT
 """
 
 
-@pytest.mark.parametrize("path", BUNDLED, ids=lambda path: path.stem)
+@EACH_BUNDLED
 def test_at_the_end_the_counters_are_the_metrics(player: Modules, path: Path) -> None:
-    recordings = load(path)
-    for recording, now in zip(recordings, player.load(recordings).run(COUNT), strict=True):
+    for recording, now in player.each(load(path), COUNT):
         metrics = compute_metrics(recording)
         assert now["tokensPerSecond"] == pytest.approx(metrics["output_throughput"])
         assert now["utilization"] == pytest.approx(metrics["slot_utilization"])

@@ -11,26 +11,8 @@ from minibatch.analysis.metrics import compute_metrics
 from minibatch.analysis.timeline import Timeline
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import load
-from minibatch.scheduling.config import SchedulerConfig
-from tests.helpers import record, requests_of
-from tests.ui.browser import ROOT
 from tests.ui.player.conftest import Modules
-
-BUNDLED = sorted((ROOT / "assets" / "recordings").glob("*.mbr"))
-
-
-def preempting(mode: str, layout: str = "paged") -> Recording:
-    config = SchedulerConfig(
-        max_num_seqs=4,
-        max_num_batched_tokens=16,
-        max_model_len=64,
-        num_kv_blocks=14 if layout == "paged" else 40,
-        block_size=4,
-        preemption_mode=mode,
-        kv_layout=layout,
-    )
-    lengths = [(12, 14), (9, 20), (15, 8), (4, 18, 2.0), (20, 6, 3.0), (7, 9, 30.0), (200, 9, 31.0), (6, 50, 32.0)]
-    return record(requests_of(lengths), "chunked", config)
+from tests.ui.player.recordings import EACH_BUNDLED, each_memory, preempting
 
 
 def assert_same_numbers(player: Modules, recordings: list[Recording]) -> None:
@@ -60,13 +42,12 @@ def assert_same_numbers(player: Modules, recordings: list[Recording]) -> None:
         assert got["itl"] / 1e6 == pytest.approx(metrics["p95_itl_ms"])
 
 
-@pytest.mark.parametrize("path", BUNDLED, ids=lambda path: path.stem)
+@EACH_BUNDLED
 def test_bundled_recordings_read_the_same_in_the_browser(player: Modules, path: Path) -> None:
     assert_same_numbers(player, load(path))
 
 
-@pytest.mark.parametrize("mode", ["recompute", "swap"])
-@pytest.mark.parametrize("layout", ["paged", "contiguous"])
+@each_memory
 def test_preemptions_and_refusals_read_the_same(player: Modules, mode: str, layout: str) -> None:
     assert_same_numbers(player, [preempting(mode, layout)])
 

@@ -16,7 +16,7 @@ from minibatch.recording.storage import load
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import MS, record, requests_of
 from tests.ui.player.conftest import Modules
-from tests.ui.player.test_run import BUNDLED, preempting
+from tests.ui.player.recordings import BUNDLED, EACH_BUNDLED, each_memory, preempting
 from tests.ui.recordings import HTML, static
 
 LEDGERS = """
@@ -47,15 +47,13 @@ def assert_same_ledger(recording: Recording, told: list[Any]) -> None:
             assert sum(totals.values()) == int(timeline.last_token_ns[request]) - arrival
 
 
-@pytest.mark.parametrize("path", BUNDLED, ids=lambda path: path.stem)
+@EACH_BUNDLED
 def test_ledgers_of_bundled_recordings_sum_to_e2e(player: Modules, path: Path) -> None:
-    recordings = load(path)
-    for recording, told in zip(recordings, player.load(recordings).run(LEDGERS), strict=True):
+    for recording, told in player.each(load(path), LEDGERS):
         assert_same_ledger(recording, told)
 
 
-@pytest.mark.parametrize("mode", ["recompute", "swap"])
-@pytest.mark.parametrize("layout", ["paged", "contiguous"])
+@each_memory
 def test_ledgers_with_preemptions_and_refusals(player: Modules, mode: str, layout: str) -> None:
     recording = preempting(mode, layout)
     (told,) = player.load([recording]).run(LEDGERS)

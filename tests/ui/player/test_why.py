@@ -15,7 +15,7 @@ from minibatch.recording.storage import load
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import record, requests_of
 from tests.ui.player.conftest import Modules
-from tests.ui.player.test_run import BUNDLED, preempting
+from tests.ui.player.recordings import EACH_BUNDLED, each_memory, preempting
 
 FOUR = SchedulerConfig(max_num_seqs=4, max_num_batched_tokens=16, max_model_len=64, num_kv_blocks=64, block_size=4)
 EXPLAIN_ALL = """
@@ -171,23 +171,18 @@ def assert_agrees(recording: Recording, said: list[dict[str, Any]]) -> None:
             assert int(left) == recording.header.token_budget - computed
 
 
-@pytest.mark.parametrize("path", BUNDLED, ids=lambda path: path.stem)
+@EACH_BUNDLED
 def test_every_step_of_every_bundled_recording_is_explained(player: Modules, path: Path) -> None:
-    recordings = load(path)
-    for recording, said in zip(recordings, player.load(recordings).run(EXPLAIN_ALL), strict=True):
+    for recording, said in player.each(load(path), EXPLAIN_ALL):
         assert_agrees(recording, said)
 
 
-@pytest.mark.parametrize("mode", ["recompute", "swap"])
-@pytest.mark.parametrize("layout", ["paged", "contiguous"])
+@each_memory
 @pytest.mark.parametrize("policy", ["static", "dynamic", "continuous", "chunked"])
 def test_every_step_with_preemptions_and_refusals_is_explained(
     player: Modules, mode: str, layout: str, policy: str
 ) -> None:
-    config = replace(FOUR, preemption_mode=mode, kv_layout=layout, num_kv_blocks=14 if layout == "paged" else 40)
-    lengths = [(12, 14), (9, 20), (15, 8), (4, 18, 2.0), (20, 6, 3.0), (7, 9, 30.0), (200, 9, 31.0), (6, 50, 32.0)]
-    recording = record(requests_of(lengths), policy, config)
-    for said in player.load([recording]).run(EXPLAIN_ALL):
+    for recording, said in player.each([preempting(mode, layout, policy)], EXPLAIN_ALL):
         assert_agrees(recording, said)
 
 
