@@ -45,7 +45,7 @@ def take(browser: sync_api.Browser, address: str, picture: Picture) -> bytes:
     player = page.locator(".mb-player").first
     player.wait_for(state="visible", timeout=60_000)
     handle = player.evaluate_handle("(element) => element.player")
-    page.wait_for_function("(player) => player.frames > 0 && player.charts.isReady", arg=handle, timeout=60_000)
+    page.wait_for_function("(player) => player.hasDrawn && player.charts.isReady", arg=handle, timeout=60_000)
     page.locator("[data-test-script-state=notRunning]").wait_for(state="attached")
     page.wait_for_timeout(1500)  # what Streamlit fades in is there
     taken = page.screenshot()

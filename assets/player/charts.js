@@ -11,8 +11,8 @@ import { el } from "./dom.js";
  * Three charts that follow the playhead. Vega draws the whole of the runs once; a frame only touches
  * canvases over it.
  *
- * Call `draw` once `element` is on the page, and again whenever runs, axis, focus or `store.hidden` change;
- * `update` with every frame; `resize` when the element's width has changed.
+ * Call `draw` once `element` is on the page, and again whenever runs, axis, focus, `theme` or the element's
+ * width change; `update` with every frame.
  */
 export class Charts {
   #drawing = null;
@@ -45,15 +45,6 @@ export class Charts {
     this.#isStale = true;
     this.#drawing ??= this.#drawAll().finally(() => (this.#drawing = null));
     return this.#drawing;
-  }
-
-  setTheme(theme) {
-    this.theme = theme;
-    return this.draw();
-  }
-
-  resize() {
-    return this.draw();
   }
 
   /** Follow the playhead; as cheap as it is often. @param {object[]} places `store.places` */

@@ -75,8 +75,8 @@ export class RooflineChart {
       const point = this.pointAt(lane, places[lane].i);
       if (!point) continue;
       this.#drawPoint(context, point, lane === focus ? theme.accent : theme.ink, places[lane].isRunning);
-      const { policy } = this.store.runs[lane];
-      labels.push({ ...this.pen.label(context, policy, point.x, point.y, 10 * theme.scale), lane });
+      const { label } = this.store.runs[lane];
+      labels.push({ ...this.pen.label(context, label, point.x, point.y, 10 * theme.scale), lane });
     }
     // The run in focus has the first choice of a place.
     labels.reverse();

@@ -1,6 +1,6 @@
 // The numbers of a lane at the playhead, from what has ended by then.
 
-import { DECODE, PREFILL } from "./run.js";
+import { DECODE, PREFILL } from "./phases.js";
 
 const busyTimes = new WeakMap();
 
@@ -42,7 +42,7 @@ export function counters(run, place) {
 function heldNow(run, { i, isRunning }) {
   if (isRunning || i < 0) return run.heldBlocks(i);
   let held = run.heldBlocks(i);
-  for (const row of run.blockRows.of(i + 1)) if (run.blocks.request[row] < 0) held--;
+  for (const row of run.replay.blockRows.of(i + 1)) if (run.blocks.request[row] < 0) held--;
   return held;
 }
 

@@ -1,7 +1,7 @@
 // Why a step went as it did, in the sentences that the recording holds, and in its numbers.
 
 import { list, plural, threeFigures } from "./format.js";
-import { PADDING, PREFILL } from "./run.js";
+import { PADDING, PREFILL } from "./phases.js";
 
 const MOST_SENTENCES = 4;
 

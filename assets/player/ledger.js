@@ -1,6 +1,6 @@
 // Where a request's time went, part by part, as minibatch/analysis/ledger.py counts it.
 
-import { DECODE, PADDING, PREFILL, STALLED } from "./run.js";
+import { DECODE, PADDING, PREFILL, STALLED } from "./phases.js";
 
 /** The parts of a request's time, in the order in which views name them. */
 export const PARTS = ["queue", "prefill", "decode", "stalled", "preempted"];

@@ -3,7 +3,7 @@
 import { counters } from "./counters.js";
 import { el } from "./dom.js";
 import { clock, count, duration, list, percent, plural, threeFigures } from "./format.js";
-import { DECODE, PADDING, PREFILL, STALLED } from "./run.js";
+import { DECODE, PADDING, PREFILL, STALLED } from "./phases.js";
 import { explainPlace } from "./why.js";
 import { ranges, requestNames } from "./why_words.js";
 

@@ -3,7 +3,7 @@
 
 import { explainDuration, explainEviction, explainSlot, explainToken, stepWork } from "./explain.js";
 import { list, plural, threeFigures } from "./format.js";
-import { PADDING } from "./run.js";
+import { PADDING } from "./phases.js";
 
 export const NOBODY = "nobody";
 const MOST_NAMES = 4; // options beside "nobody"

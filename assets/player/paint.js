@@ -1,6 +1,6 @@
 // Painting what slots do. Phases differ by pattern, outline and letter as well as by colour.
 
-import { DECODE, PADDING, PREFILL, STALLED } from "./run.js";
+import { DECODE, PADDING, PREFILL, STALLED } from "./phases.js";
 import { requestColour, requestInk } from "./theme.js";
 
 /** The letter of each phase, by its number; idle slots while somebody waits have W. */

@@ -1,6 +1,6 @@
 // The player: recordings animated in lockstep, and why each step happened.
 
-import { EVENT_KINDS, SPEEDS } from "./actions.js";
+import { EVENT_KINDS } from "./actions.js";
 import { Axis } from "./axis.js";
 import { Charts } from "./charts.js";
 import { describeDurations, describeRoofline, describeTokens } from "./charts_text.js";
@@ -17,6 +17,7 @@ import { Provenance } from "./provenance.js";
 import { sharedScale } from "./scale.js";
 import { Share } from "./share.js";
 import { Sight } from "./sight.js";
+import { startOf } from "./start.js";
 import { Store } from "./store.js";
 import { Story } from "./story.js";
 import { TakeAway } from "./takeaway.js";
@@ -28,6 +29,7 @@ const NARROW = 760; // pixels: below, lanes are shown one at a time
 const COUNT_MS = 120; // between two refreshes of the numbers while playing
 const LIVE_CHARTS_MS = 1000; // between two redraws of the charts of a run in progress
 const PRESENT_SCALE = 1.5;
+const LANES_DRAWN = "minibatch lanes drawn"; // a mark in the browser's own timeline
 
 /** The player that answers the keyboard when nothing on the page has the focus. */
 let active = null;
@@ -48,8 +50,15 @@ export async function createPlayer(host, bytes, options = {}) {
   Object.assign(comparison.options, options.overrides);
   const player = new Player(host, comparison, options);
   player.reveal();
-  await player.charts?.draw();
+  await painted();
+  await player.startCharts();
   return player;
+}
+
+/** Resolves when the browser has painted; soon all the same where it paints nothing, in a tab behind. */
+function painted() {
+  const frame = new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  return Promise.race([frame, new Promise((done) => setTimeout(done, 250))]);
 }
 
 /** One player on a page. `replace` gives it other recordings, `destroy` takes it away. */
@@ -58,7 +67,7 @@ export class Player {
     this.host = host;
     this.options = options;
     this.eventKind = EVENT_KINDS[0];
-    this.store = new Store(comparison, this.#start(comparison));
+    this.store = new Store(comparison, startOf(comparison));
     this.root = el("div", { class: "mb-player", tabindex: 0, role: "region", "aria-label": "Player" });
     this.root.player = this; // for whoever embeds the page
     host.append(this.root);
@@ -77,7 +86,7 @@ export class Player {
     const isSame = comparison.options.id === store.comparison.options.id;
     const wasLive = store.comparison.options.live;
     const patch = { comparison, runs: comparison.runs };
-    if (!isSame) Object.assign(patch, { hidden: null, loop: null, pinned: -1, ...this.#start(comparison) });
+    if (!isSame) Object.assign(patch, { hidden: null, loop: null, pinned: -1, ...startOf(comparison) });
     else if (wasLive && !comparison.options.live) Object.assign(patch, { isFollowing: false });
     const again = comparison.runs.findIndex((run) => run.label === store.runs[store.focus].label);
     if (again >= 0 && !store.isFollowing && !comparison.options.start?.focus) patch.focus = again;
@@ -90,7 +99,13 @@ export class Player {
     const now = performance.now();
     if (isSame && comparison.options.live && now - (this.chartsDrawn ?? 0) < LIVE_CHARTS_MS) return;
     this.chartsDrawn = now;
-    await this.charts?.draw();
+    await this.#drawCharts();
+  }
+
+  /** Draw the charts for the first time: they wait for the lanes, which need no Vega. */
+  async startCharts() {
+    this.areChartsAwake = true;
+    await this.#drawCharts();
   }
 
   destroy() {
@@ -113,10 +128,8 @@ export class Player {
     if (!width) return; // in a hidden tab; the ResizeObserver calls again
     const scale = store.isPresenting ? PRESENT_SCALE : this.store.comparison.options.scale ?? 1;
     const found = readTheme(this.host instanceof ShadowRoot ? this.host.host : this.host, store.comparison.words, scale);
-    if (JSON.stringify(found) !== JSON.stringify(this.theme)) {
-      this.theme = found;
-      this.charts?.setTheme(found);
-    }
+    const isOtherTheme = JSON.stringify(found) !== JSON.stringify(this.theme);
+    if (isOtherTheme) this.theme = found;
     applyTheme(root, this.theme);
     root.classList.toggle("mb-narrow", width < NARROW);
     root.classList.toggle("mb-many", store.runs.length > 1);
@@ -129,13 +142,13 @@ export class Player {
     const side = inner(shown.querySelector(".mb-lane-side"));
     for (const lane of this.lanes) lane.prepare(this.theme, this.width, side, this.#laneRoom());
     this.axis.prepare(this.theme, this.width);
-    this.axis.element.style.marginLeft = `${shown.querySelector(".mb-lane-slots").offsetLeft}px`;
+    if (this.isNarrow) shown.querySelector(".mb-lane-slots").append(this.axis.element);
+    else this.lanesBox.after(this.axis.element);
+    this.axis.element.style.marginLeft = this.isNarrow ? "0" : `${shown.querySelector(".mb-lane-slots").offsetLeft}px`;
     this.transport.prepare(this.theme, inner(this.transport.element.querySelector(".mb-scrub")));
     const room = this.charts?.element.clientWidth;
-    if (room !== this.chartsWidth) {
-      this.chartsWidth = room;
-      this.charts?.resize();
-    }
+    if (isOtherTheme || room !== this.chartsWidth) this.#drawCharts();
+    this.chartsWidth = room;
     this.motion.wake();
     this.counted = 0;
   }
@@ -150,6 +163,11 @@ export class Player {
     this.store.set({ isPresenting: !this.store.isPresenting });
     if (this.store.isPresenting) this.root.requestFullscreen?.().catch(() => {}); // refused in some frames: it fills the page
     else if (document.fullscreenElement) document.exitFullscreen();
+  }
+
+  /** The fills of the lanes, by what they mean. */
+  get patterns() {
+    return this.lanes[0].slots.patterns;
   }
 
   escape() {
@@ -167,28 +185,6 @@ export class Player {
   }
 
   // -- inside -------------------------------------------------------------------------------------
-
-  /** Fields of the store to begin with: from the link or the page's address, else sensible ones. */
-  #start(comparison) {
-    const { start = {}, live, autoplay } = comparison.options;
-    const axis = start.axis === "iterations" ? "iterations" : "time";
-    const runs = comparison.runs;
-    const focus = runs.findIndex((run) => run.policy === start.focus);
-    const isStill = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const pinned = Number.isInteger(start.pin) && start.pin >= 0 && start.pin < runs[0].requests.length ? start.pin : -1;
-    const end = Math.max(...runs.map((run) => run.lastPosition(axis)));
-    return {
-      axis,
-      focus: focus >= 0 ? focus : runs.length - 1,
-      pinned,
-      position: Math.max(0, start.position ?? 0),
-      view: start.view === "close" ? "close" : "whole",
-      speed: SPEEDS.includes(start.speed) ? start.speed : 1,
-      loop: start.loop?.[0] < end ? [start.loop[0], Math.min(start.loop[1], end)] : null,
-      isFollowing: Boolean(live),
-      isPlaying: Boolean(live) || (Boolean(autoplay) && !isStill),
-    };
-  }
 
   /** Most pixels of a lane's slots: presented, all lanes must be in view at once. */
   #laneRoom() {
@@ -262,7 +258,7 @@ export class Player {
     this.resizes = new ResizeObserver(() => this.layout());
     this.resizes.observe(this.root);
     this.scheme = window.matchMedia("(prefers-color-scheme: dark)");
-    this.onScheme = () => this.refresh();
+    this.onScheme = () => this.layout();
     this.scheme.addEventListener("change", this.onScheme);
     this.onFullscreen = () => {
       if (!document.fullscreenElement && this.store.isPresenting && this.wasFullscreen) this.store.set({ isPresenting: false });
@@ -271,23 +267,22 @@ export class Player {
     document.addEventListener("fullscreenchange", this.onFullscreen);
   }
 
-  /** The page's theme may have changed. */
-  async refresh() {
-    const before = this.theme;
-    this.layout();
-    if (this.theme !== before) await this.charts?.draw();
-  }
-
   #changed(changed) {
     // Before anything is laid out: a lane draws the run that stands in its place.
     if (changed.has("runs") && namesOf(this.store.runs) !== this.laneNames) this.#buildLanes();
     const isStructural = ["focus", "view", "isPresenting"].some((name) => changed.has(name));
     if (isStructural) {
       this.layout();
-      if (changed.has("focus") || changed.has("isPresenting")) this.charts?.draw();
+      if (changed.has("focus") || changed.has("isPresenting")) this.#drawCharts();
     }
-    if (changed.has("axis")) this.charts?.draw();
+    if (changed.has("axis")) this.#drawCharts();
     if (changed.has("focus")) this.#pressTab();
+  }
+
+  #drawCharts() {
+    if (!this.charts || !this.areChartsAwake || !this.theme) return Promise.resolve(); // without a theme, no width yet
+    this.charts.theme = this.theme;
+    return this.charts.draw();
   }
 
   #pressTab() {
@@ -315,7 +310,8 @@ export class Player {
     this.root.classList.toggle("mb-asking", Boolean(store.hidden));
     for (const view of this.views) view.update(told);
     if (this.charts && !store.hidden && isShown(this.charts)) this.charts.update(places);
-    this.frames = (this.frames ?? 0) + 1;
+    if (!this.hasDrawn) performance.mark(LANES_DRAWN);
+    this.hasDrawn = true;
   }
 }
 

@@ -1,14 +1,9 @@
 // One recorded run, indexed so that any view finds what it needs at any time. Read only.
 
-import { cumulative, group, runningPercentile, sortedBy } from "./arrays.js";
-
-/** What a slot does in one iteration, by the number in the recording. */
-export const PREFILL = 0;
-export const DECODE = 1;
-export const PADDING = 2;
-export const STALLED = 3;
-
-const CHECKPOINT = 64; // iterations between two remembered states of the queue and of the KV blocks
+import { group, sortedBy } from "./arrays.js";
+import { countsOf } from "./counts.js";
+import { STALLED } from "./phases.js";
+import { Replay } from "./replay.js";
 
 /**
  * A run of one policy. Times are nanoseconds from its start, iterations and requests are numbers from 0.
@@ -33,7 +28,7 @@ export class Run {
     this.#iterations(columns);
     this.#entries(columns);
     this.#decisions(columns);
-    this.#counters();
+    Object.assign(this, countsOf(this));
   }
 
   // -- when ---------------------------------------------------------------------------------------
@@ -168,9 +163,9 @@ export class Run {
    * @returns {{request: number, isSwapped: boolean, isPreempted: boolean}[]} its entries are not to be changed
    */
   waitingAt(i, t = -1) {
-    const { queue } = this.#stateAt(i);
+    const { queue } = this.replay.stateAt(i);
     const entries = queue.slice();
-    for (let id = this.#seenAt(i); id < this.requests.length && this.requests[id].arrival <= t; id++) {
+    for (let id = this.replay.seenAt(i); id < this.requests.length && this.requests[id].arrival <= t; id++) {
       if (this.requests[id].finish !== "refused") entries.push({ request: id, isSwapped: false, isPreempted: false });
     }
     return entries;
@@ -181,17 +176,17 @@ export class Run {
    * that anybody ever holds are left out. Don't write to it.
    */
   ownersAt(i) {
-    return this.#stateAt(i).owners;
+    return this.replay.stateAt(i).owners;
   }
 
   /** The KV blocks of a request while iteration `i` runs, in the order of its tokens. */
   tableOf(request, i) {
-    return this.#stateAt(i).tables.get(request) ?? [];
+    return this.replay.stateAt(i).tables.get(request) ?? [];
   }
 
   /** KV blocks that belong to somebody while iteration `i` runs. */
   heldBlocks(i) {
-    return i < 0 ? 0 : this.held[Math.min(i, this.n)];
+    return i < 0 ? 0 : this.replay.held[Math.min(i, this.n)];
   }
 
   // -- why ----------------------------------------------------------------------------------------
@@ -284,7 +279,8 @@ export class Run {
       if (reason.request >= 0) push(this.reasonsOfRequest, reason.request, reason);
       if (code.startsWith("waits_")) push(this.waits, reason.request, reason);
     });
-    this.#replay();
+    this.replay = new Replay(this);
+    this.numWaiting = this.replay.numWaiting;
     this.events = this.#events();
   }
 
@@ -305,52 +301,6 @@ export class Run {
     };
   }
 
-  #counters() {
-    const { iteration, phase, tokens, padding, wrote } = this.entries;
-    const columns = {};
-    for (const name of ["prefillTokens", "decodeTokens", "paddingTokens", "busySlots", "stalledSlots", "heldSlots", "wrote", "stalled"]) {
-      columns[name] = new Float64Array(this.n);
-    }
-    for (let row = 0; row < iteration.length; row++) {
-      const i = iteration[row];
-      columns.heldSlots[i]++;
-      columns.paddingTokens[i] += padding[row];
-      columns.wrote[i] += wrote[row];
-      if (phase[row] === PREFILL) {
-        columns.prefillTokens[i] += tokens[row];
-        columns.busySlots[i]++;
-      } else if (phase[row] === DECODE) {
-        columns.decodeTokens[i] += tokens[row];
-        columns.busySlots[i]++;
-        columns.stalled[i] += this.stretch[i];
-      } else if (phase[row] === STALLED) {
-        columns.stalledSlots[i]++;
-        columns.stalled[i] += this.duration[i];
-      }
-    }
-    Object.assign(this, columns);
-    this.written = cumulative(columns.wrote);
-    this.stalled = cumulative(columns.stalled);
-    const finished = new Float64Array(this.n);
-    for (const { code, iteration: i } of this.reasons) if (code.startsWith("finished_")) finished[i - 1]++;
-    this.finished = cumulative(finished);
-    this.#latencies();
-  }
-
-  /** p95 of TTFT, and of all gaps between tokens, among what each iteration has ended: NaN while there is none. */
-  #latencies() {
-    const ttft = [];
-    const itl = [];
-    for (const { id, arrival } of this.requests) {
-      this.tokenIterations[id].forEach((i, k, all) => {
-        if (k === 0) ttft.push({ i, value: this.end[i] - arrival });
-        else itl.push({ i, value: this.end[i] - this.end[all[k - 1]] });
-      });
-    }
-    this.ttftP95 = runningPercentile(ttft, this.n, 0.95);
-    this.itlP95 = runningPercentile(itl, this.n, 0.95);
-  }
-
   #latestRow(request, i) {
     const rows = this.rowsOf(request);
     const { iteration } = this.entries;
@@ -363,70 +313,6 @@ export class Run {
     }
     return low ? rows[low - 1] : -1;
   }
-
-  // The queue and the owners of blocks change by what the recording notes before each iteration, so a
-  // state is the one before it and those notes. A state every CHECKPOINT iterations is remembered.
-
-  #replay() {
-    this.numMapped = this.blocks.block.reduce((most, block) => Math.max(most, block + 1), 0);
-    this.blockRows = group(Int32Array.from(this.blocks.iteration), this.n + 1);
-    this.checkpoints = [];
-    this.held = new Float64Array(this.n + 1);
-    this.seen = new Float64Array(this.n + 1);
-    this.numWaiting = new Int32Array(this.n + 1);
-    const state = { i: -1, queue: [], owners: new Int32Array(this.numMapped).fill(-1), tables: new Map() };
-    for (let i = 0; i <= this.n; i++) {
-      this.#advance(state);
-      this.held[i] = (i ? this.held[i - 1] : 0) + state.change;
-      this.seen[i] = (i ? this.seen[i - 1] : 0) + state.arrived;
-      this.numWaiting[i] = state.queue.length;
-      if (i % CHECKPOINT === 0) this.checkpoints.push(copyOf(state));
-    }
-    this.latest = copyOf(this.checkpoints[0]);
-  }
-
-  #stateAt(i) {
-    if (i < 0) return { queue: [], owners: new Int32Array(this.numMapped).fill(-1), tables: new Map() };
-    i = Math.min(i, this.n);
-    const checkpoint = this.checkpoints[Math.floor(i / CHECKPOINT)];
-    if (this.latest.i > i || this.latest.i < checkpoint.i) this.latest = copyOf(checkpoint);
-    while (this.latest.i < i) this.#advance(this.latest);
-    return this.latest;
-  }
-
-  /** Requests that the scheduler has queued or refused by iteration `i`. */
-  #seenAt(i) {
-    return i < 0 ? 0 : this.seen[Math.min(i, this.n)];
-  }
-
-  #advance(state) {
-    const i = ++state.i;
-    state.change = 0;
-    state.arrived = 0;
-    for (const { code, request } of this.reasonsAt(i)) {
-      const isSwapped = code === "preempted_swap";
-      if (code === "queued") state.queue.push({ request, isSwapped: false, isPreempted: false });
-      else if (code.startsWith("preempted_")) state.queue.unshift({ request, isSwapped, isPreempted: true });
-      else if (code === "admitted" || code === "resumed") {
-        state.queue = state.queue.filter((entry) => entry.request !== request);
-      }
-      if (code === "queued" || code.startsWith("refused_")) state.arrived++;
-    }
-    for (const row of this.blockRows.of(i)) {
-      const block = this.blocks.block[row];
-      const request = this.blocks.request[row];
-      const before = state.owners[block];
-      if (before >= 0) state.tables.set(before, state.tables.get(before).filter((held) => held !== block));
-      state.owners[block] = request;
-      if (request >= 0) state.tables.set(request, [...(state.tables.get(request) ?? []), block]);
-      state.change += (request >= 0 ? 1 : 0) - (before >= 0 ? 1 : 0);
-    }
-  }
-}
-
-function copyOf(state) {
-  const { i, queue, owners, tables } = state;
-  return { i, queue: [...queue], owners: owners.slice(), tables: new Map(tables) };
 }
 
 function push(map, key, value) {

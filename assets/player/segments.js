@@ -1,7 +1,7 @@
 // What slots do, as runs of identical iterations: what lanes draw and light up.
 
 import { group } from "./arrays.js";
-import { DECODE } from "./run.js";
+import { DECODE } from "./phases.js";
 
 /**
  * Segments of a run by slot and time: for iterations from[k] .. to[k] without a gap, `request` does

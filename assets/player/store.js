@@ -71,10 +71,11 @@ export class Store {
     for (const listener of [...this.#listeners]) listener(new Set(changed));
   }
 
-  /** Change the axis and stay at the same moment of the run in focus. */
+  /** Change the axis and stay at the same moment of the run in focus; if that has ended, of the last to end. */
   setAxis(axis) {
     if (axis === this.axis) return;
-    const run = this.runs[this.focus];
+    const last = this.runs.reduce((a, b) => (b.lastPosition(this.axis) > a.lastPosition(this.axis) ? b : a));
+    const run = this.position > this.runs[this.focus].lastPosition(this.axis) ? last : this.runs[this.focus];
     const move = (position) => convert(run, this.axis, axis, position);
     const loop = this.loop && this.loop.map((end) => (end === null ? null : move(end)));
     this.set({ axis, position: move(this.position), loop });

@@ -19,7 +19,7 @@ function open(host, setTriggerValue) {
   let shown = null;
   let work = Promise.resolve();
   const show = async (data) => {
-    if (player && sameBytes(shown, data)) return player.refresh();
+    if (player && sameBytes(shown, data)) return player.layout();
     shown = data;
     if (player) return player.replace(data);
     player = await createPlayer(host, data, { vegaEmbed, onFork: (wish) => setTriggerValue("fork", wish) });

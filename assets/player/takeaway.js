@@ -97,8 +97,8 @@ function save(blob, name) {
 function paintPage(root, canvas, ratio, isWhole) {
   const frame = root.getBoundingClientRect();
   const style = getComputedStyle(root);
-  const parts = [...root.querySelectorAll(".mb-provenance, .mb-clocks, .mb-lane, .mb-axis, .mb-right, .mbw-card")]
-    .filter((part) => (isWhole || !part.matches(".mbw-card")) && part.getClientRects().length);
+  const parts = [...root.querySelectorAll(".mb-provenance, .mb-clocks, .mb-lane, .mb-axis, .mb-legend, .mb-right, .mbw-card, .mbw-story")]
+    .filter((part) => (isWhole || !part.matches(".mbw-card, .mbw-story")) && part.getClientRects().length);
   const bottom = Math.max(...parts.map((part) => part.getBoundingClientRect().bottom)) - frame.top + 16;
   // Films need even sizes.
   const [width, height] = [frame.width, bottom].map((size) => 2 * Math.ceil((size * ratio) / 2));
@@ -108,24 +108,49 @@ function paintPage(root, canvas, ratio, isWhole) {
   context.fillStyle = style.getPropertyValue("--surface");
   context.fillRect(frame.left, frame.top, frame.width, bottom);
   for (const part of parts) {
-    paintBoxes(context, part);
+    paintBoxes(context, part, root.player.patterns);
     const canvases = part.matches("canvas") ? [part] : part.querySelectorAll("canvas");
     for (const inner of canvases) paintCanvas(context, inner);
+    paintDrawings(context, part);
     paintWords(context, part);
   }
 }
 
 /** The grounds and borders of the elements that have one. */
-function paintBoxes(context, part) {
-  for (const element of [part, ...part.querySelectorAll("i, .mb-badge, .mb-chart-playhead")]) {
-    const { backgroundColor, borderTopWidth, borderTopColor, visibility } = getComputedStyle(element);
+function paintBoxes(context, part, patterns) {
+  for (const element of [part, ...part.querySelectorAll("i, .mb-key b, .mb-badge, .mb-chart-playhead")]) {
+    const { backgroundColor, borderTopWidth, borderTopColor, opacity, visibility } = getComputedStyle(element);
     const { left, top, width, height } = element.getBoundingClientRect();
     if (visibility === "hidden" || !width || !height) continue;
+    context.globalAlpha = Number(opacity);
     context.fillStyle = backgroundColor;
     context.fillRect(left, top, width, height);
+    const kind = /\bmb-key-(\w+)/.exec(element.className)?.[1];
+    if (patterns[kind]) {
+      context.fillStyle = patterns[kind];
+      context.fillRect(left, top, width, height);
+    }
     context.strokeStyle = borderTopColor;
     context.lineWidth = parseFloat(borderTopWidth);
-    if (context.lineWidth && parseFloat(borderTopWidth)) context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
+    if (parseFloat(borderTopWidth)) context.strokeRect(left + 0.5, top + 0.5, width - 1, height - 1);
+  }
+  context.globalAlpha = 1;
+}
+
+/** The drawings of a legend: paths of small SVGs. */
+function paintDrawings(context, part) {
+  for (const svg of part.querySelectorAll("svg")) {
+    const { left, top, width, height } = svg.getBoundingClientRect();
+    const { width: across, height: down } = svg.viewBox.baseVal;
+    if (!width || !across) continue;
+    context.save();
+    context.translate(left, top);
+    context.scale(width / across, height / down);
+    for (const shape of svg.querySelectorAll("path")) {
+      context.fillStyle = getComputedStyle(shape).fill;
+      context.fill(new Path2D(shape.getAttribute("d")));
+    }
+    context.restore();
   }
 }
 

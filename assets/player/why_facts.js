@@ -1,7 +1,7 @@
 // What decided one iteration, fact by fact: each with a headline, a sentence with its numbers, and its codes.
 
 import { count, plural } from "./format.js";
-import { DECODE, PADDING, PREFILL, STALLED } from "./run.js";
+import { DECODE, PADDING, PREFILL, STALLED } from "./phases.js";
 import {
   admissionFact, anyFact, arrivalFact, chunkFact, comebackFact, decodeFact, finishFact, longestPromptFact, paddingFact,
   stretchFact, windowFact,

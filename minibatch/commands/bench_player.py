@@ -6,7 +6,7 @@ import argparse
 import os
 import statistics
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from playwright import sync_api
 
-    from minibatch.ui.player.bench import Bench, Standing
+    from minibatch.ui.player.bench import Bench
 
 WIDTH, HEIGHT = 1440, 1000
 ROUNDS = 3
@@ -124,53 +124,51 @@ def _frames(browser: sync_api.Browser, page: Path, options: argparse.Namespace, 
 
 
 def _page_growth(browser: sync_api.Browser, page: Path, console: Console) -> None:
-    from minibatch.ui.player.bench import TIMES
-
     with _opened(browser, page.as_uri(), offline=True) as bench:
         bench.open(page.as_uri())
         bench.replace(4)
-        stands = [bench.standing()]
-        for _ in range(ROUNDS):
-            bench.replace(TIMES)
-            stands.append(bench.standing())
-    _growth("The page, given new recordings and another colour scheme", stands, console)
+        _growth("The page, given new recordings and another colour scheme", bench, bench.replace, console)
 
 
-def _growth(title: str, stands: Sequence[Standing], console: Console) -> None:
+def _growth(title: str, bench: Bench, again: Callable[[int], None], console: Console) -> None:
+    """What the page holds after `ROUNDS` times `TIMES` of what `again` does so many times."""
     from minibatch.ui.player.bench import TIMES
 
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
     for name in ("times", "heap", "DOM nodes", "listeners", "animation loops"):
         table.add_column(name, justify="right")
-    for count, standing in enumerate(stands):
-        heap, loops = f"{standing.heap:.1f} MB", f"{standing.loops:.2f}"
-        table.add_row(str(count * TIMES), heap, str(standing.nodes), str(standing.listeners), loops)
+    for count in range(ROUNDS + 1):
+        if count:
+            again(TIMES)
+        held = bench.standing()
+        heap, loops = f"{held.heap:.1f} MB", f"{held.loops:.2f}"
+        table.add_row(str(count * TIMES), heap, str(held.nodes), str(held.listeners), loops)
     console.print(table)
 
 
 def _app(browser: sync_api.Browser, console: Console) -> None:
     from minibatch.ui.headless import app_server
-    from minibatch.ui.player.bench import TIMES
 
     with app_server() as url:
-        starts, received, left = [], [], []
+        starts, lanes, received, left = [], [], [], []
         for _ in range(4):
             with _opened(browser, url) as bench:
                 starts.append(bench.open(url))
+                lanes.append(bench.lanes_ms)
                 received.append(bench.received)
                 left += bench.left
-        first, *rest = starts
         console.print(
-            f"The app, from navigation to lanes and charts: {statistics.median(rest):.0f} ms "
-            f"({min(rest):.0f}–{max(rest):.0f}; {first:.0f} for the first visitor), "
-            f"{statistics.median(received) / 1e6:.2f} MB received; load {_load()}; "
+            f"The app, from navigation to the first frame of the lanes: {_visits(lanes)}; to the charts as well: "
+            f"{_visits(starts)}; {statistics.median(received) / 1e6:.2f} MB received; load {_load()}; "
             f"requests that left the machine: {left or 'none'}"
         )
         with _opened(browser, url) as bench:
             bench.open(url)
             bench.rerun(12)
-            stands = [bench.standing()]
-            for _ in range(ROUNDS):
-                bench.rerun(TIMES)
-                stands.append(bench.standing())
-    _growth("The app, rerun with other type, recordings and colour schemes", stands, console)
+            _growth("The app, rerun with other type, recordings and colour schemes", bench, bench.rerun, console)
+
+
+def _visits(times_ms: Sequence[float]) -> str:
+    """The median of all visits but the first, and their range."""
+    first, *rest = times_ms
+    return f"{statistics.median(rest):.0f} ms ({min(rest):.0f}–{max(rest):.0f}; {first:.0f} for the first visitor)"

@@ -8,11 +8,11 @@ from dataclasses import asdict
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from minibatch.analysis.claims import load_claims
+from minibatch.commands.terminal import wide_console
 
 
 def add_parser(subparsers: Any) -> None:
@@ -30,10 +30,10 @@ def execute(options: argparse.Namespace) -> int:
     table.add_column("claim", no_wrap=True)
     table.add_column("", justify="right", no_wrap=True)
     for title in ("of", "source"):
-        table.add_column(title)
+        table.add_column(title, overflow="fold")
     table.add_column("checked", no_wrap=True)
     for claim in claims:
         row = (claim.id, claim.words, claim.of, claim.source_in_words, claim.checked.isoformat())
         table.add_row(*map(Text, row))
-    Console().print(table)
+    wide_console().print(table)
     return 0

@@ -6,7 +6,6 @@ import argparse
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -14,6 +13,7 @@ from minibatch.analysis.accelerators import load_accelerators
 from minibatch.analysis.claims import scaled
 from minibatch.analysis.formats import NOTHING, three_figures
 from minibatch.analysis.models import load_models
+from minibatch.commands.terminal import wide_console
 
 SEQUENCE = 1024
 """Tokens of the sequences that are counted."""
@@ -25,7 +25,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    console = Console()
+    console = wide_console()
     for table in (_accelerators(), _models(), _capacity()):
         console.print(table)
     return 0

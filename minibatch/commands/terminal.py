@@ -25,6 +25,15 @@ if TYPE_CHECKING:  # the engine imports torch, which takes seconds
     from minibatch.engine.session import Progress as JobProgress
 
 
+PIPE_WIDTH = 160
+"""Columns of a wide table that goes into a file or a pipe, where no terminal says how many fit."""
+
+
+def wide_console() -> Console:
+    """For tables with sentences in them: as wide as the terminal, or PIPE_WIDTH."""
+    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
+
+
 def fail(error: Exception) -> int:
     """Say in one sentence on stderr what is wrong; returns the exit status."""
     if isinstance(error, OSError) and error.strerror:

@@ -59,7 +59,10 @@ def _comparison(shown: Shown, link: Mapping[str, str] | None, look: Theme) -> No
     if not shown.recordings:
         show(NO_POLICY)
         return
+    above = st.container()
     _player(shown, {"link": link, **_start(shown.name)}, look)
+    with above:
+        _fork_refusal(shown)
     _details(shown, look)
 
 
@@ -131,9 +134,11 @@ def _run(choice: Choice, form: RunForm, look: Theme) -> None:
     shown = from_run(ticket.key, ticket.recordings).only(choice.policies)
     # The player stands where it stood in `_poll`, below the place of the progress, so the browser keeps it.
     with st.container():
-        st.container()
+        above = st.container()
         if shown.recordings:
             _player(shown, {"link": form.link, **_start(shown.name)}, look)
+            with above:
+                _fork_refusal(shown)
     if shown.recordings:
         _details(shown, look)
     else:
@@ -208,16 +213,22 @@ def _ask(shown: Shown, wish: Mapping[str, Any]) -> None:
 
 
 def _fork(shown: Shown, look: Theme) -> None:
-    """The fork that was asked for last, if it is of these recordings."""
+    """The rerun that goes on, and the last one that was done, if they are of these recordings."""
     name, run, ticket = st.session_state.get("fork", (None, None, None))
-    if name != shown.name:
-        return
-    if not ticket.finished:
+    if name == shown.name and not ticket.finished:
         _poll_fork(ticket)
-    elif ticket.status is Status.FAILED:
+    elif name == shown.name and ticket.status is Status.DONE:
+        st.session_state["forked"] = (name, run, ticket.key)
+    name, run, key = st.session_state.get("forked", (None, None, None))
+    if name == shown.name:
+        show_fork(run, key, look)
+
+
+def _fork_refusal(shown: Shown) -> None:
+    """Why the rerun that was asked for last can't be, said where the asker looks."""
+    name, _, ticket = st.session_state.get("fork", (None, None, None))
+    if name == shown.name and ticket.status is Status.FAILED:
         show(Notice(ticket.error, "error"))
-    else:
-        show_fork(run, ticket.key, look)
 
 
 @st.fragment(run_every=POLL_S)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import streamlit as st
 
+from minibatch.recording.schema import Clock
 from minibatch.recording.storage import RecordingError
 from minibatch.scheduling import POLICIES
 from minibatch.ui import sources
 from minibatch.ui.choices import MODELS, RUN, SOURCES, TYPED
-from minibatch.ui.knobs import knob_widgets
+from minibatch.ui.knobs import knob_key, knob_widgets
 from minibatch.ui.links import LinkError, knob_preset, recording_link, run_link, widget_values
 from minibatch.ui.notices import Notice
 from minibatch.ui.sources import Shown
@@ -22,7 +23,6 @@ from minibatch.workload.scenarios import SCENARIOS
 
 ANOTHER = "another one"
 EXAMPLE = "Once upon a time there was a fox\nThe old woman opened the door and\nOne winter morning"
-_DEFAULTS = {"prompts": EXAMPLE, "max_tokens": 64, "seed": 0, "temperature": 0.7}
 NO_RECORDINGS = Notice("There are no bundled recordings yet: make them with python -m minibatch record.", "warning")
 NO_FILE = Notice("Choose a recording file in the sidebar.", "note")
 
@@ -69,7 +69,7 @@ def sidebar() -> Choice:
     """Draw the sidebar and read it. The first time, the page's address says what it begins with."""
     trouble = _follow_link()
     with st.sidebar:
-        source = st.radio("Source", SOURCES, key="source")
+        source = st.radio("Source", SOURCES, index=SOURCES.index(_begins("source", SOURCES[0])), key="source")
         shown, problem, form, link = None, None, None, None
         policies: tuple[str, ...] = ()
         if source == RUN:
@@ -86,30 +86,30 @@ def sidebar() -> Choice:
 
 
 def _follow_link() -> Notice | None:
-    """Set the widgets as the address asks, once; says what is wrong with it."""
-    if "followed" in st.session_state:
+    """Note with what the address wants the widgets to begin, once; says what is wrong with it."""
+    if "begins" in st.session_state:
         return None
-    st.session_state["followed"] = True
+    st.session_state["begins"] = {}
     parameters = st.query_params.to_dict()
     try:
         values = widget_values(parameters, sources.bundled_files(sources.recordings_folder()))
     except LinkError as error:
         return Notice(f"This link can't be followed: {error}.", "warning")
-    st.session_state.update(values)
-    st.session_state["wanted policies"] = parameters.get("policies", "").split(",") if values else []
+    st.session_state["begins"] = values | {"policies": parameters.get("policies", "").split(",") if values else []}
     st.session_state["run at once"] = values.get("source") == RUN
     return None
+
+
+def _begins(key: str, otherwise: Any) -> Any:
+    """What a widget begins with. Never set as its state: a page that is clicked on while it loads loses that."""
+    return st.session_state["begins"].get(key, otherwise)
 
 
 def _policies(names: Sequence[str]) -> tuple[str, ...]:
     """Some of `names`. The choice holds from one recording to the next while they have the same policies."""
     key = f"policies {names}"
-    wanted = [name for name in st.session_state.pop("wanted policies", []) if name in names]
-    if wanted:
-        st.session_state[key] = wanted
-    elif key not in st.session_state:
-        st.session_state[key] = list(names)
-    chosen = st.multiselect("Policies", names, key=key)
+    wanted = [name for name in _begins("policies", []) if name in names]
+    chosen = st.multiselect("Policies", names, default=wanted or list(names), key=key)
     return tuple(name for name in names if name in chosen)
 
 
@@ -118,7 +118,9 @@ def _bundled() -> tuple[Shown | None, Notice | None]:
     if not files:
         return None, NO_RECORDINGS
     labels = _file_labels(files)
-    path = st.selectbox("Recording", files, format_func=labels.__getitem__, key="recording")
+    first = _begins("recording", files[0])
+    index = files.index(first) if first in files else 0
+    path = st.selectbox("Recording", files, index=index, format_func=labels.__getitem__, key="recording")
     try:
         return sources.open_file(path), None
     except (OSError, RecordingError) as error:
@@ -150,27 +152,32 @@ def _upload() -> tuple[Shown | None, Notice | None]:
 
 
 def _run_form(policies: tuple[str, ...]) -> RunForm:
-    for key, value in _DEFAULTS.items():
-        st.session_state.setdefault(key, value)  # a link may have set it
-    scenario = st.selectbox("Workload", [*SCENARIOS, TYPED], format_func=_scenario_label, key="scenario")
+    scenario = _choose("Workload", [*SCENARIOS, TYPED], "scenario", format_func=_scenario_label)
     typed = scenario == TYPED
     prompts: tuple[str, ...] = ()
     max_tokens = 64
     if typed:
-        text = st.text_area("Prompts, one a line", height=140, key="prompts")
+        text = st.text_area("Prompts, one a line", value=_begins("prompts", EXAMPLE), height=140, key="prompts")
         prompts = tuple(line.strip() for line in text.splitlines() if line.strip())
-        max_tokens = st.number_input("max_tokens", min_value=1, step=1, key="max_tokens")
+        max_tokens = st.number_input(
+            "max_tokens", value=_begins("max_tokens", 64), min_value=1, step=1, key="max_tokens"
+        )
     else:
         st.caption(SCENARIOS[scenario].watch)
-    model = st.selectbox("Model", [*MODELS, ANOTHER], key="model")
+    model = _choose("Model", [*MODELS, ANOTHER], "model")
     if model == ANOTHER:
         model = st.text_input("Hub name or local folder", key="model name").strip()
-    clock = st.radio("Durations", ("measured", "modelled"), horizontal=True, key="clock")
+    clocks = get_args(Clock)
+    clock = st.radio("Durations", clocks, index=clocks.index(_begins("clock", clocks[0])), horizontal=True, key="clock")
     left, right = st.columns(2)
-    seed = left.number_input("seed", min_value=0, step=1, key="seed")
-    temperature = right.number_input("temperature", min_value=0.0, step=0.1, key="temperature")
+    seed = left.number_input("seed", value=_begins("seed", 0), min_value=0, step=1, key="seed")
+    warmth = _begins("temperature", 0.7)
+    temperature = right.number_input("temperature", value=warmth, min_value=0.0, step=0.1, key="temperature")
+    preset = knob_preset(scenario)
     with st.expander("Knobs"):
-        knobs = knob_widgets(scenario, knob_preset(scenario))
+        knobs = knob_widgets(
+            scenario, {name: _begins(knob_key(scenario, name), value) for name, value in preset.items()}
+        )
     pressed = st.button("Run", type="primary", width="stretch", key="run") or st.session_state.pop("run at once", False)
     job = {
         "policies": policies,
@@ -183,6 +190,11 @@ def _run_form(policies: tuple[str, ...]) -> RunForm:
         "temperature": float(temperature),
     }
     return RunForm(job, knobs, pressed, run_link(job, knobs))
+
+
+def _choose(label: str, options: list[str], key: str, format_func: Callable[[str], str] = str) -> str:
+    first = options.index(_begins(key, options[0]))
+    return st.selectbox(label, options, index=first, format_func=format_func, key=key)
 
 
 def _scenario_label(name: str) -> str:

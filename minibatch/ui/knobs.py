@@ -11,15 +11,15 @@ from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import KNOB_HELP, SchedulerConfig
 
 
+def knob_key(scenario: str, name: str) -> str:
+    """The key of a knob's widget: each scenario keeps its own."""
+    return f"knob {scenario} {name}"
+
+
 def knob_widgets(scenario: str, preset: Mapping[str, Any]) -> dict[str, Any]:
     """Every knob by name. A scenario keeps its own values, which start from `preset`."""
-    values = {}
-    for name, kind in get_type_hints(SchedulerConfig).items():
-        key = f"knob {scenario} {name}"
-        if key not in st.session_state:
-            st.session_state[key] = preset[name]
-        values[name] = _widget(name, kind, key)
-    return values
+    kinds = get_type_hints(SchedulerConfig)
+    return {name: _widget(name, kind, preset[name], knob_key(scenario, name)) for name, kind in kinds.items()}
 
 
 def fork_knobs() -> dict[str, dict[str, Any]]:
@@ -39,13 +39,14 @@ def fork_knobs() -> dict[str, dict[str, Any]]:
     return knobs
 
 
-def _widget(name: str, kind: Any, key: str) -> Any:
+def _widget(name: str, kind: Any, start: Any, key: str) -> Any:
     text = KNOB_HELP[name]
     if get_origin(kind) is Literal:
-        return st.selectbox(name, get_args(kind), key=key, help=text)
+        choices = get_args(kind)
+        return st.selectbox(name, choices, index=choices.index(start), key=key, help=text)
     if kind is bool:
-        return st.checkbox(name, key=key, help=text)
+        return st.checkbox(name, value=start, key=key, help=text)
     if kind is int:
         # No limits here: SchedulerConfig says in a sentence what it refuses.
-        return st.number_input(name, step=1, key=key, help=text)
-    return st.number_input(name, step=0.01, format="%.3g", key=key, help=text)
+        return st.number_input(name, value=start, step=1, key=key, help=text)
+    return st.number_input(name, value=float(start), step=0.01, format="%.3g", key=key, help=text)

@@ -12,6 +12,7 @@ from minibatch.recording.schema import Clock
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.choices import MODELS, RUN, TYPED
+from minibatch.ui.knobs import knob_key
 from minibatch.workload.scenarios import SCENARIOS
 
 _KINDS = get_type_hints(SchedulerConfig)
@@ -108,7 +109,7 @@ def _run(parameters: Mapping[str, str]) -> dict[str, Any]:
         values["prompts"] = parameters["prompts"][:_MOST_TEXT]
     for knob in fields(SchedulerConfig):
         if knob.name in parameters:
-            values[f"knob {scenario} {knob.name}"] = parse_knob(knob.name, parameters[knob.name])
+            values[knob_key(scenario, knob.name)] = parse_knob(knob.name, parameters[knob.name])
     return values
 
 

@@ -49,7 +49,7 @@ class Traffic:
             self._leave_out(("trace_format", "speed", "length_scale", "start_s"), "there is no trace")
             for name in lengths:
                 if getattr(self, name) is None:
-                    raise ValueError(f"{name} is missing: use {LENGTH_FORMS}; or give a trace")
+                    raise ValueError(f"{name} is missing: use {LENGTH_FORMS}; or give a trace, which has its own")
             if self.num_requests is None:
                 raise ValueError("num_requests is missing: say how many requests to draw")
         if self.num_users is not None:

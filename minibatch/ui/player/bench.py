@@ -63,7 +63,7 @@ _SAMPLE = """
 _REPLACE = """
 p.replace(Uint8Array.from(atob(document.getElementById("data").textContent), (letter) => letter.charCodeAt(0)))
 """
-_DRAWN = "(player) => player.frames > 0 && (!player.charts || player.charts.isReady)"
+_DRAWN = "(player) => player.hasDrawn && (!player.charts || player.charts.isReady)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +148,12 @@ class Bench:
         self.page.locator(".mb-player").first.wait_for(state="attached", timeout=60_000)
         self.page.wait_for_function(_DRAWN, arg=self.player, timeout=60_000)
         return float(self.page.evaluate("performance.now()"))
+
+    @property
+    def lanes_ms(self) -> float:
+        """ms from navigation until the first frame of the lanes was drawn."""
+        mark = "performance.getEntriesByName('minibatch lanes drawn')[0].startTime"
+        return float(self.page.evaluate(mark))
 
     @property
     def player(self) -> sync_api.JSHandle:

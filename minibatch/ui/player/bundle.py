@@ -78,4 +78,9 @@ def _vega() -> str:
         raise BundleError(
             "Vega's bundle does not end with the export of vegaEmbed: another vl-convert-python is needed"
         )
-    return f"const vegaEmbed = (() => {{\n{text[: found.start()]}\nreturn {found[1]};\n}})();"
+    # A function of its own, run when the first chart is drawn: the lanes are on the screen long before.
+    return (
+        f"const loadVega = () => {{\n{text[: found.start()]}\nreturn {found[1]};\n}};\n"
+        "let embedder = null;\n"
+        "const vegaEmbed = (...inputs) => (embedder ??= loadVega())(...inputs);"
+    )

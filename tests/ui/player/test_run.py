@@ -21,7 +21,8 @@ def assert_same_numbers(player: Modules, recordings: list[Recording]) -> None:
         timeline, metrics = Timeline(recording), compute_metrics(recording)
         got = player.run(
             "const r = c.runs[argument]; return {n: r.n, start: [...r.start], end: [...r.end], flops: [...r.flops],"
-            " held: [...r.held].slice(0, r.n), written: r.written[r.n - 1], finished: r.finished[r.n - 1],"
+            " held: [...Array(r.n).keys()].map((i) => r.heldBlocks(i)),"
+            " written: r.written[r.n - 1], finished: r.finished[r.n - 1],"
             " stalled: r.stalled[r.n - 1], ttft: r.ttftP95[r.n - 1], itl: r.itlP95[r.n - 1],"
             " waiting: [...Array(r.n).keys()].map((i) => r.waitingAt(i, r.start[i]).length),"
             " sentences: r.reasons.map((reason) => r.sentence(reason)),"
