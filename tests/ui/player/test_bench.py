@@ -21,10 +21,13 @@ def test_bench_sees_frames_and_what_the_page_holds(
     until_charts = bench.open(path.as_uri())
     assert 0 < bench.lanes_ms < until_charts
     frames = bench.play("close", 0.2)
-    assert frames.rate > 0 and frames.loops > 0 and 0 <= frames.smooth <= 1
+    assert frames.rate > 0
+    assert frames.loops > 0
+    assert 0 <= frames.smooth <= 1
     before = bench.standing()
     bench.replace(2)
     after = bench.standing()
-    assert before.nodes > 0 and abs(after.nodes - before.nodes) < 0.05 * before.nodes
+    assert before.nodes > 0
+    assert abs(after.nodes - before.nodes) < 0.05 * before.nodes
     assert bench.left == []
     context.close()
