@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import pandas as pd
 import streamlit as st
 
@@ -18,7 +17,7 @@ from minibatch.ui.controls import Choice, RunForm, sidebar
 from minibatch.ui.forks import fork_run, show_fork
 from minibatch.ui.jobs import JobQueue, Status, Ticket
 from minibatch.ui.knobs import fork_knobs
-from minibatch.ui.ledger_bars import NAMES, ledger_chart, ledger_columns, slot_time_rows
+from minibatch.ui.ledger_bars import NAMES, ledger_bars_html, ledger_columns, slot_time_rows
 from minibatch.ui.links import start_of
 from minibatch.ui.metrics_table import metrics_frame, metrics_html
 from minibatch.ui.notices import Notice, show
@@ -247,8 +246,9 @@ def _metrics(shown: Shown) -> None:
     frame = _frame(shown.key, shown)
     caption = f"All numbers {provenances(shown.recordings)}. ● marks the best of a row."
     st.html(metrics_html(frame.loc[list(HEADLINES)], shown.policies, caption, grouped=False))
-    with st.expander("Every metric"):
-        st.html(metrics_html(frame, shown.policies, caption, grouped=True))
+    every = st.expander("Every metric", key="every metric", on_change="rerun")
+    if every.open:  # closed, it would only hold up the player
+        every.html(metrics_html(frame, shown.policies, caption, grouped=True))
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -262,15 +262,4 @@ def _slot_time(shown: Shown, look: Theme) -> None:
         return
     st.html("<h2>Where the slots' time went</h2>")
     st.html(ledger_legend_html([(NAMES[name], look.phase(name)) for name in ledger_columns(rows)]))
-    axis = f"seconds of a mean slot, {clocks(shown.recordings)}"
-    _draw((shown.key, "slots", look), partial(ledger_chart, rows, axis, look))
-
-
-def _draw(key: tuple[Any, ...], make: Callable[[], alt.LayerChart]) -> None:
-    st.vega_lite_chart(_spec(key, make), width="stretch", theme=None)
-
-
-@st.cache_data(max_entries=256, show_spinner=False)
-def _spec(key: tuple[Any, ...], _make: Callable[[], alt.LayerChart]) -> dict[str, Any]:
-    """A chart as Vega-Lite, made once for each `key`: Altair takes longer than all the rest."""
-    return _make().to_dict()
+    st.html(ledger_bars_html(rows, f"Time of a mean slot, {clocks(shown.recordings)}.", look))

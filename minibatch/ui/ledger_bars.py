@@ -1,17 +1,15 @@
-"""Where the slots' time went, as one stacked bar a policy."""
+"""Where the slots' time went, as one stacked bar a policy: plain HTML, which a screen reader reads as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from typing import Any
-
-import altair as alt
 
 from minibatch.analysis.formats import duration, percent
 from minibatch.analysis.ledger import SLOT_COLUMNS, slot_ledger
 from minibatch.analysis.timeline import Timeline
 from minibatch.recording.schema import Recording
-from minibatch.ui.frame import framed, table
 from minibatch.ui.palette import Theme
 from minibatch.workload.request import NANOSECONDS
 
@@ -43,57 +41,28 @@ def ledger_columns(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     return tuple(name for name in NAMES if any(row["column"] == name for row in rows))
 
 
-def ledger_chart(rows: Sequence[dict[str, Any]], title: str, theme: Theme) -> alt.LayerChart:
-    """Stacked bars on one axis of seconds. `title` names the axis and says measured or modelled."""
-    policies = list(dict.fromkeys(row["policy"] for row in rows))
-    end = max((row["end"] for row in rows), default=0) or 1.0
-    x = alt.X(
-        "start:Q",
-        scale=alt.Scale(domain=[0, end], nice=False),
-        axis=alt.Axis(
-            title=title,
-            grid=False,
-            domain=False,
-            tickCount=6,
-            labelFlush=True,
-            labelExpr="format(datum.value, '~g') + ' s'",
-            titleAnchor="start",
-        ),
+def ledger_bars_html(rows: Sequence[dict[str, Any]], caption: str, theme: Theme) -> str:
+    """The rows of `slot_time_rows` as stacked bars of one scale; a share is named where there is room for it."""
+    longest = max((row["end"] for row in rows), default=0.0)
+    bars = "".join(
+        _bar_html(policy, [row for row in rows if row["policy"] == policy], longest, theme)
+        for policy in dict.fromkeys(row["policy"] for row in rows)
     )
-    y = alt.Y(
-        "policy:N",
-        sort=policies,
-        axis=alt.Axis(
-            title=None,
-            domain=False,
-            ticks=False,
-            labelFontSize=theme.px(13),
-            labelColor=theme.ink,
-            labelPadding=8,
-        ),
-        scale=alt.Scale(paddingInner=0.3, paddingOuter=0.1),
-    )
-    values = [{**row, "ink": ink_on(theme.phase(row["column"]))} for row in rows]
-    base = table(values)
-    names = {"policy": "policy", "name": "time", "words": "lasted"}
-    tooltip = [alt.Tooltip(f"{field}:N", title=words) for field, words in names.items()]
-    fills = alt.Color("column:N", scale=_colours(rows, theme), legend=None)
-    bars = base.mark_bar(stroke=theme.surface, strokeWidth=1).encode(
-        x=x,
-        x2="end",
-        y=y,
-        color=fills,
-        tooltip=tooltip,
-    )
-    shares = (
-        base.transform_filter(
-            f"(datum.end - datum.start) * width / {end!r} > {theme.scale!r} * (7 * length(datum.label) + 6)"
+    return f"<table class='mb-bars'><caption>{escape(caption)}</caption>{bars}</table>"
+
+
+def _bar_html(policy: str, rows: Sequence[dict[str, Any]], longest: float, theme: Theme) -> str:
+    parts = ""
+    for row in rows:
+        fill = theme.phase(row["column"])
+        width = 100 * (row["end"] - row["start"]) / longest
+        words = escape(f"{row['name']}: {row['words']}", quote=True)
+        parts += (
+            f"<li title='{words}' style='width:{width:.4f}%;background:{fill};color:{ink_on(fill)}'>"
+            f"<span>{escape(row['label'])}</span></li>"
         )
-        .mark_text(align="left", dx=theme.px(6), fontSize=theme.px(12), fontWeight=600)
-        .encode(x=x, y=y, text="label:N", color=alt.Color("ink:N", scale=None), tooltip=tooltip)
-    )
-    height = theme.px(34) * len(policies) + theme.px(44)
-    return framed([bars, shares], height, theme)
+    total = duration(rows[-1]["end"] * NANOSECONDS)
+    return f"<tr><th scope='row'>{escape(policy)}</th><td><ul>{parts}</ul></td><td>{total}</td></tr>"
 
 
 def ink_on(fill: str) -> str:
@@ -123,8 +92,3 @@ def _stack(recording: Recording, values: dict[str, float], order: Sequence[str])
         )
         start = end
     return rows
-
-
-def _colours(rows: Sequence[dict[str, Any]], theme: Theme) -> alt.Scale:
-    names = ledger_columns(rows)
-    return alt.Scale(domain=list(names), range=[theme.phase(name) for name in names])

@@ -7,8 +7,10 @@ import pytest
 from minibatch.analysis.formats import duration, percent, plural, three_figures
 from minibatch.analysis.summary import ROWS
 from minibatch.recording.schema import Recording
+from minibatch.ui.ledger_bars import ledger_bars_html, slot_time_rows
 from minibatch.ui.metrics_table import metrics_frame, metrics_html
 from minibatch.ui.notices import Notice, notice_html
+from minibatch.ui.palette import theme
 from minibatch.ui.summary import (
     clocks,
     intro_html,
@@ -109,6 +111,7 @@ def test_what_somebody_wrote_stays_text(pair: Pair) -> None:
         metrics_html(metrics_frame(runs), names, provenances(runs), grouped=True),
         intro_html(HTML, HTML),
         ledger_legend_html([(HTML, "#fff")]),
+        ledger_bars_html(slot_time_rows(runs), HTML, theme("light")),
         notice_html(Notice(HTML, "error")),
     ):
         assert "&lt;img src=x onerror=alert(1)&gt; &amp; **bold**" in html

@@ -1,13 +1,14 @@
-"""What the charts below the player hold, against recordings made by hand."""
+"""What the bars below the player hold, against recordings made by hand."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from minibatch.recording.schema import Recording
-from minibatch.ui.ledger_bars import ink_on, ledger_chart, ledger_columns, slot_time_rows
+from minibatch.ui.ledger_bars import ink_on, ledger_bars_html, ledger_columns, slot_time_rows
 from minibatch.ui.palette import REQUEST_COLOURS, REQUEST_INKS, request_colour, request_ink, theme
 
 Pair = tuple[Recording, ...]
@@ -52,18 +53,18 @@ def test_slot_bars_sum_to_the_run(pair: Pair) -> None:
     assert ledger_columns(rows) == ("prefill", "decode", "stalled", "padding", "idle_empty")
 
 
-def test_policies_share_one_axis_of_seconds(pair: Pair) -> None:
+def test_bars_share_one_scale_and_say_what_was_measured(pair: Pair) -> None:
     modelled = replace(pair[1], header=replace(pair[1].header, clock="modelled"))
-    rows = slot_time_rows((pair[0], modelled))
-    assert {row["words"].split(",")[0].split()[-1] for row in rows} == {"measured", "modelled"}
-    spec = ledger_chart(rows, "seconds of a mean slot", theme("light")).to_dict()
-    for layer in spec["layer"]:
-        assert layer["encoding"]["x"]["scale"]["domain"] == [0, pytest.approx(0.06)]
-        assert layer["encoding"]["y"]["sort"] == ["static", "continuous"]
-    assert spec["layer"][0]["encoding"]["x"]["axis"]["title"] == "seconds of a mean slot"
+    html = ledger_bars_html(slot_time_rows((pair[0], modelled)), "Time of a mean slot.", theme("light"))
+    static, continuous = re.findall(r"<tr>.*?</tr>", html)
+    assert sum(widths(static)) == pytest.approx(100, abs=1e-3)
+    assert sum(widths(continuous)) == pytest.approx(100 * 50 / 60, abs=1e-3)
+    assert "title='prefill: 20.0 ms measured, 33 %'" in static
+    assert "modelled" in continuous
+    assert "<th scope='row'>static</th>" in static
+    assert "<td>60.0 ms</td>" in static
+    assert "<caption>Time of a mean slot.</caption>" in html
 
 
-def test_larger_type_makes_higher_bars(pair: Pair) -> None:
-    rows = slot_time_rows(pair)
-    small, large = (ledger_chart(rows, "seconds", theme("dark", scale)).to_dict()["height"] for scale in (1, 1.5))
-    assert large == 1.5 * small
+def widths(row: str) -> list[float]:
+    return [float(width) for width in re.findall(r"width:([\d.]+)%", row)]
