@@ -18,9 +18,8 @@ SMALL = ["--scenario", "chat", "--seed", "0"]
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory) -> dict[str, str]:
-    """Its own cache, so that ceilings are measured once for this module."""
-    return os.environ | {"XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")), "NO_COLOR": "1", "COLUMNS": "160"}
+def environment(cache) -> dict[str, str]:
+    return os.environ | {"XDG_CACHE_HOME": str(cache), "NO_COLOR": "1", "COLUMNS": "160"}
 
 
 @pytest.fixture(scope="module")
@@ -181,8 +180,8 @@ def test_verify_finds_every_token_equal(minibatch):
         (["bench", "--rounds", "0"], "--rounds is 0"),
     ],
 )
-def test_bad_input_gets_one_sentence(minibatch, arguments, says):
-    fails(minibatch(*arguments), says)
+def test_bad_input_gets_one_sentence(inside, arguments, says):
+    fails(inside(*arguments), says)
 
 
 def test_a_truncated_recording_gets_one_sentence(recorded, minibatch, tmp_path):
@@ -194,21 +193,9 @@ def test_a_truncated_recording_gets_one_sentence(recorded, minibatch, tmp_path):
 
 def test_ctrl_c_keeps_what_was_recorded(environment, tmp_path):
     path = tmp_path / "cut.mbr"
-    command = [
-        sys.executable,
-        "-m",
-        "minibatch",
-        "run",
-        "--prompt",
-        "Once upon a time",
-        "--max-tokens",
-        "900",
-        "--out",
-        path,
-    ]
-    with subprocess.Popen(
-        [str(part) for part in command], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
-    ) as process:
+    arguments = ["run", "--prompt", "Once upon a time", "--max-tokens", "900", "--out", str(path)]
+    command = [sys.executable, "-m", "minibatch", *arguments]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,24 +16,11 @@ ROOT = Path(__file__).resolve().parents[2]
 MODELLED = ["compare", "--clock", "modelled", "--policies", "chunked"]
 
 
-@pytest.fixture
-def minibatch(tmp_path: Path):
-    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "NO_COLOR": "1", "COLUMNS": "220"}
-
-    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "minibatch", *map(str, arguments)]
-        return subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False
-        )
-
-    return run
-
-
-def test_claims_are_printed_with_their_sources(minibatch) -> None:
-    printed = json.loads(minibatch("claims", "--json").stdout)
+def test_claims_are_printed_with_their_sources(inside) -> None:
+    printed = json.loads(inside("claims", "--json").stdout)
     assert {claim["id"]: claim["value"] for claim in printed} == {c.id: c.value for c in load_claims().values()}
     assert all(claim["source"] and claim["checked"] for claim in printed)
-    table = minibatch("claims").stdout
+    table = inside("claims").stdout
     for claim in load_claims().values():
         (row,) = [line for line in table.splitlines() if line.split()[:1] == [claim.id]]
         assert claim.words in row
@@ -44,8 +28,8 @@ def test_claims_are_printed_with_their_sources(minibatch) -> None:
     assert "(secondary)" in table
 
 
-def test_hardware_has_what_follows_from_the_figures(minibatch) -> None:
-    done = minibatch("hardware")
+def test_hardware_has_what_follows_from_the_figures(inside) -> None:
+    done = inside("hardware")
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines()]
     for name in load_accelerators():
@@ -60,27 +44,27 @@ def test_hardware_has_what_follows_from_the_figures(minibatch) -> None:
     assert capacity[1 + columns.index("T4")] == "–"
 
 
-def test_a_run_on_an_accelerator_is_recorded_with_its_source(minibatch, tmp_path: Path) -> None:
+def test_a_run_on_an_accelerator_is_recorded_with_its_source(inside, tmp_path: Path) -> None:
     path = tmp_path / "h100.mbr"
     arguments = ["--accelerator", "h100", "--tensor-parallel", 2, "--model", "llama-3.1-8b", "--out", path]
-    done = minibatch(*MODELLED, *arguments)
+    done = inside(*MODELLED, *arguments)
     assert done.returncode == 0, done.stderr
     assert "modelled on 2 × H100 SXM 80GB (data sheet" in done.stdout
     (run,) = load(path)
     assert run.header.model == "llama-3.1-8b"
     assert run.header.config["max_model_len"] == 1024
-    assert minibatch("validate", path).returncode == 0
+    assert inside("validate", path).returncode == 0
 
 
-def test_run_takes_an_accelerator_too(minibatch) -> None:
+def test_run_takes_an_accelerator_too(inside) -> None:
     arguments = ["--accelerator", "T4", "--model", "gpt2", "--prompt", "Once", "--max-tokens", 4]
-    done = minibatch("run", "--clock", "modelled", *arguments)
+    done = inside("run", "--clock", "modelled", *arguments)
     assert done.returncode == 0, done.stderr
     assert "T4 16GB (data sheet) · model gpt2 · float16" in done.stdout
 
 
-def test_the_bundled_model_runs_on_an_accelerator_too(minibatch) -> None:
-    done = minibatch(*MODELLED, "--accelerator", "RTX-4090", "--json")
+def test_the_bundled_model_runs_on_an_accelerator_too(inside) -> None:
+    done = inside(*MODELLED, "--accelerator", "RTX-4090", "--json")
     (run,) = json.loads(done.stdout)["runs"]
     assert (run["device"], run["model"]) == ("RTX 4090 24GB (data sheet)", "bundled")
 
@@ -97,8 +81,8 @@ def test_the_bundled_model_runs_on_an_accelerator_too(minibatch) -> None:
         (["--clock", "modelled", "--accelerator", "L4", "--tensor-parallel", "0"], "use at least 1"),
     ],
 )
-def test_bad_options_get_one_sentence(minibatch, arguments: list[str], says: str) -> None:
-    done = minibatch("compare", *arguments)
+def test_bad_options_get_one_sentence(inside, arguments: list[str], says: str) -> None:
+    done = inside("compare", *arguments)
     assert done.returncode == 2
     assert says in done.stderr
     assert done.stderr.count("\n") == 1
