@@ -39,6 +39,8 @@ SAMPLES = {
     '{"timestamp": 12.5, "input_length": 7, "output_length": 1}\n'
     '{"timestamp": 14.25, "input_length": 1200, "output_length": 40, "hash_ids": []}\n',
 }
+PACKED = gzip.compress(SAMPLES["csv"].encode(), mtime=0)
+"""Without a time: the names of tests must not differ between the processes that run them."""
 ROWS = [TraceRow(0, 10, 3), TraceRow(0, 7, 1), TraceRow(1.75, 1200, 40)]
 
 
@@ -65,7 +67,7 @@ def fails(path: Path, says: str, trace_format: str | None = None, scaling: Scali
 @pytest.mark.parametrize("name", SAMPLES)
 def test_each_format_is_recognised_and_read(tmp_path, name, packed):
     text = SAMPLES[name].encode()
-    path = write(tmp_path, gzip.compress(text) if packed else text)
+    path = write(tmp_path, gzip.compress(text, mtime=0) if packed else text)
     assert sniff_format(path) == name
     shift = 0.5 if name == "csv" else 0  # our own times are the run's
     assert read_trace(path) == [TraceRow(row.arrival_s + shift, row.prompt_tokens, row.output_tokens) for row in ROWS]
@@ -218,9 +220,9 @@ TALK = '{"conversations": [{"value": "a"}, {"value": "b"}]}'
         ("sharegpt", "[" + "1" * 5000 + "]", "line 1: the conversation that begins here is not JSON"),
         ("sharegpt", f"[{TALK},\n3]", "line 2: 3 is no conversation"),
         ("sharegpt", '[{"conversations": [{"value": 3}, {}]}]', "line 1: a turn has no text"),
-        ("csv", gzip.compress(SAMPLES["csv"].encode())[:-9], "its gzip data end too early: get a whole copy"),
-        (None, gzip.compress(SAMPLES["csv"].encode())[:12], "its gzip data end too early: get a whole copy"),
-        ("csv", gzip.compress(SAMPLES["csv"].encode())[:-8] + b"\0" * 8, "its gzip data are damaged (CRC check failed"),
+        ("csv", PACKED[:-9], "its gzip data end too early: get a whole copy"),
+        (None, PACKED[:12], "its gzip data end too early: get a whole copy"),
+        ("csv", PACKED[:-8] + b"\0" * 8, "its gzip data are damaged (CRC check failed"),
         ("csv", b"\x1f\x8b\x08" + b"\0" * 7 + b"\xff" * 40, "its gzip data are damaged"),
     ],
 )
@@ -238,7 +240,7 @@ def test_too_much_is_refused(tmp_path, monkeypatch):
     fails(path, "line 4: more than 2 requests: give num_requests")
     monkeypatch.undo()
     monkeypatch.setattr(file, "MAX_BYTES", 90)
-    packed = write(tmp_path, gzip.compress(CSV.encode() + b"1,5,5\n" * 1000), "packed")
+    packed = write(tmp_path, gzip.compress(CSV.encode() + b"1,5,5\n" * 1000, mtime=0), "packed")
     fails(packed, "unpacked it is larger than", "csv")
     fails(write(tmp_path, SAMPLES["burstgpt"]), "is larger than", "csv")
 
@@ -300,7 +302,7 @@ def test_whatever_a_file_holds_nothing_but_a_trace_error_comes_out(
     tmp_path_factory, content, trace_format, packed, cut
 ):
     path = tmp_path_factory.mktemp("traces") / "trace"
-    path.write_bytes(gzip.compress(content)[:cut] if packed else content)
+    path.write_bytes(gzip.compress(content, mtime=0)[:cut] if packed else content)
     message, rows = str(path), []
     try:
         rows = read_trace(path, trace_format, Scaling(), words)
