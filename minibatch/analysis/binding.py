@@ -147,7 +147,6 @@ def _waits_of_head(recording: Recording) -> Iterator[Code | None]:
     for i in range(recording.num_iterations):
         for code, request in noted.get(i, ()):
             if code in WAITS:
-                waits.pop(request, None)
                 waits[request] = code
             elif code in (Code.ADMITTED, Code.RESUMED):
                 waits.pop(request, None)
