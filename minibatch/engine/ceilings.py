@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from minibatch.engine.costs import ModelShape
+from minibatch.engine.efficiency import BARE, Efficiency
 from minibatch.recording.storage import write_atomically
 from minibatch.scheduling.config import SchedulerConfig
 
@@ -39,6 +40,7 @@ class Ceilings:
         num_devices: tensor-parallel devices.
         link_bytes_per_s: what each device can send to the others, bytes/s, one direction; more
             than one device must have it.
+        efficiency: what share of the ceilings a model's operators reach.
     """
 
     flops_per_s: float
@@ -49,6 +51,7 @@ class Ceilings:
     memory_bytes: float | None = None
     num_devices: int = 1
     link_bytes_per_s: float | None = None
+    efficiency: Efficiency = BARE
 
     def __post_init__(self) -> None:
         if not (0 < self.flops_per_s < float("inf") and 0 < self.bytes_per_s < float("inf")):
@@ -69,6 +72,18 @@ class Ceilings:
         """The intensity at which both ceilings bind, in FLOP/byte."""
         return self.flops_per_s / self.bytes_per_s
 
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Ceilings:
+        """What `asdict` made of ceilings; TypeError for a field that there is not."""
+        given = dict(stored)
+        efficiency = given.pop("efficiency", None)
+        return cls(**given, efficiency=BARE if efficiency is None else Efficiency(**efficiency))
+
+
+def kv_blocks_beside_weights(memory_bytes: float, shape: ModelShape, block_size: int) -> int:
+    """Most KV blocks of `block_size` tokens that fit beside the weights; 0 where those alone don't fit."""
+    return max(0, int((memory_bytes - shape.weight_bytes) // (block_size * shape.kv_bytes_per_token)))
+
 
 def check_memory(ceilings: Ceilings, shape: ModelShape, config: SchedulerConfig, model: str) -> None:
     """ValueError unless weights and KV pool fit the device's memory, where that is known.
@@ -81,7 +96,7 @@ def check_memory(ceilings: Ceilings, shape: ModelShape, config: SchedulerConfig,
     weights = f'the weights of model "{model}" take {shape.weight_bytes / 1e9:,.1f} GB'
     pool = f"a pool of {config.num_kv_blocks:,} KV blocks"
     block_bytes = config.block_size * shape.kv_bytes_per_token
-    most_blocks = int((ceilings.memory_bytes - shape.weight_bytes) // block_bytes)
+    most_blocks = kv_blocks_beside_weights(ceilings.memory_bytes, shape, config.block_size)
     if most_blocks < 1:
         raise ValueError(f"{weights} and {memory}: use more devices, larger ones, or a smaller model")
     if config.num_kv_blocks > most_blocks:
@@ -138,7 +153,7 @@ def _read(path: Path) -> Ceilings | None:
         stored = json.loads(path.read_text(encoding="utf-8"))
         if stored.pop("version") != _VERSION:
             return None
-        return Ceilings(**stored)
+        return Ceilings.from_dict(stored)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 

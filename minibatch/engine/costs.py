@@ -39,8 +39,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from minibatch.scheduling.plan import ScheduledSeq
+
+Count = Any
+"""An int, or an int64 array with an entry an iteration: the same formulas serve both."""
+Amount = Any
+"""A float, or a float64 array with an entry an iteration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +147,43 @@ class Costs:
         return self.flops / self.bytes if self.bytes else 0.0
 
 
-def count(seqs: Iterable[ScheduledSeq], shape: ModelShape) -> Costs:
-    """Costs of one iteration that runs `seqs` (`plan.seqs`, or only those that decode).
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What the costs of an iteration depend on; each an int, or an int64 array with an entry an iteration.
 
-    The weights are counted once however many sequences share them, so the costs of parts sum to
-    more than those of the whole. No sequences cost nothing.
+    Attributes:
+        positions: T, token positions computed, padding included.
+        rectangle: sum of n k over the batch.
+        context: sum of k.
+        sampled: R, rows that give logits.
     """
+
+    positions: Count
+    rectangle: Count
+    context: Count
+    sampled: Count
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """Work of one kind of operator in all layers: FLOPs, and bytes moved by what they are.
+
+    Bytes are floats: a weight may take half a byte.
+    """
+
+    name: str
+    flops: Count
+    bytes_weights: Amount = 0.0
+    bytes_kv: Amount = 0.0
+    bytes_activations: Amount = 0.0
+
+    @property
+    def bytes(self) -> Amount:
+        return self.bytes_weights + self.bytes_kv + self.bytes_activations
+
+
+def total(seqs: Iterable[ScheduledSeq]) -> Totals:
+    """The totals of one iteration that runs `seqs` (`plan.seqs`, or only those that decode)."""
     positions = rectangle = context = sampled = 0
     for seq in seqs:
         n = seq.num_tokens + seq.num_padding
@@ -155,32 +192,68 @@ def count(seqs: Iterable[ScheduledSeq], shape: ModelShape) -> Costs:
         rectangle += n * k
         context += k
         sampled += seq.samples
-    if not positions:
-        return Costs()
+    return Totals(positions, rectangle, context, sampled)
+
+
+def operators(totals: Totals, shape: ModelShape) -> tuple[Operator, ...]:
+    """The work of an iteration of at least one position by operator, in the order in which they run.
+
+    "linear" is every matrix product of the layers with its weights, "attention" what reads and
+    writes KV. The weights are counted once however many sequences share them; those of the lm_head
+    only where a row is sampled.
+    """
+    positions, sampled = totals.positions, totals.sampled
     layers, c, q, kv, inner = shape.n_layer, shape.n_embd, shape.q_dim, shape.kv_dim, shape.n_inner
-    flops = (
-        2 * positions * layers * shape.matrix_elements_per_layer
-        + 4 * layers * q * rectangle
-        + 2 * sampled * c * shape.vocab_size
-    )
     lookups = positions * c * (2 if shape.has_biases else 1)  # token rows, and learned position rows
-    weights = layers * shape.elements_per_layer + lookups
-    if sampled:
-        weights += c * shape.vocab_size + shape._final_norm
-    kv_elements = 2 * layers * kv * (positions + context)
-    activations = positions * layers * (4 * c + 4 * q + 2 * kv + shape.num_mlp_matrices * inner)
-    activations += sampled * (c + shape.vocab_size)
-    return Costs(
-        flops=flops,
-        bytes_weights=round(weights * shape.bytes_per_weight),
-        bytes_kv=round(kv_elements * shape.bytes_per_kv),
-        bytes_activations=round(activations * shape.bytes_per_activation),
+    output = c * shape.vocab_size + shape._final_norm
+    linear_rows = 4 * c + 2 * q + 2 * kv + shape.num_mlp_matrices * inner
+    weight, activation = shape.bytes_per_weight, shape.bytes_per_activation
+    return (
+        Operator("embedding", 0 * positions, bytes_weights=lookups * weight),
+        Operator(
+            "linear",
+            2 * positions * layers * shape.matrix_elements_per_layer,
+            bytes_weights=layers * shape.elements_per_layer * weight,
+            bytes_activations=positions * layers * linear_rows * activation,
+        ),
+        Operator(
+            "attention",
+            4 * layers * q * totals.rectangle,
+            bytes_kv=2 * layers * kv * (positions + totals.context) * shape.bytes_per_kv,
+            bytes_activations=positions * layers * 2 * q * activation,
+        ),
+        Operator(
+            "lm_head",
+            2 * sampled * c * shape.vocab_size,
+            bytes_weights=(sampled > 0) * output * weight,
+            bytes_activations=sampled * (c + shape.vocab_size) * activation,
+        ),
     )
 
 
-def all_reduce_bytes(seqs: Iterable[ScheduledSeq], shape: ModelShape, num_devices: int) -> float:
+def sum_of(parts: Iterable[Operator]) -> Costs:
+    """The costs of one iteration from those of its operators, whole numbers."""
+    parts = tuple(parts)
+    return Costs(
+        flops=sum(int(part.flops) for part in parts),
+        bytes_weights=round(sum(part.bytes_weights for part in parts)),
+        bytes_kv=round(sum(part.bytes_kv for part in parts)),
+        bytes_activations=round(sum(part.bytes_activations for part in parts)),
+    )
+
+
+def count(seqs: Iterable[ScheduledSeq], shape: ModelShape) -> Costs:
+    """Costs of one iteration that runs `seqs`.
+
+    The weights are counted once however many sequences share them, so the costs of parts sum to
+    more than those of the whole. No sequences cost nothing.
+    """
+    totals = total(seqs)
+    return sum_of(operators(totals, shape)) if totals.positions else Costs()
+
+
+def all_reduce_bytes(positions: Count, shape: ModelShape, num_devices: int) -> Amount:
     """Bytes that each of `num_devices` tensor-parallel devices sends over its link in one iteration."""
-    positions = sum(seq.num_tokens + seq.num_padding for seq in seqs)
     elements = 2 * shape.n_layer * positions * shape.n_embd
     return elements * shape.bytes_per_activation * 2 * (num_devices - 1) / num_devices
 

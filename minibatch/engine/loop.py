@@ -145,7 +145,7 @@ class Engine:
         if self.executor.clock == "measured":
             duration_ns += self._host_ns
             self._host_ns = 0
-        costs = count(plan.seqs, self.shape)
+        costs = result.costs or count(plan.seqs, self.shape)
         self.recorder.append(plan, result, self.state.now_ns, duration_ns, costs)
         finished = self.state.commit(plan, result.token_ids)
         for request, blocks in finished:

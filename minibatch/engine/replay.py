@@ -230,7 +230,7 @@ def _ceilings(header: Header) -> Ceilings:
     if header.ceilings is None:
         raise ValueError(_lacking("how fast its device is"))
     try:
-        return Ceilings(**{**header.ceilings, "device": header.device})
+        return Ceilings.from_dict({**header.ceilings, "device": header.device})
     except TypeError as error:
         raise ValueError("its device has ceilings that this program does not know: record it again") from error
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import numpy.typing as npt
+
 from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import ModelShape, all_reduce_bytes, count, swap_bytes
+from minibatch.engine.costs import ModelShape, Operator, Totals, operators, sum_of, swap_bytes, total
 from minibatch.engine.executor import Result
+from minibatch.engine.step_model import StepModel
 from minibatch.recording.schema import Clock
 from minibatch.scheduling.plan import Plan
 
@@ -17,46 +21,28 @@ PLACEHOLDER_TOKEN = 0
 class RooflineExecutor:
     """Says how long a plan would take on a device of given ceilings.
 
-        duration = max(FLOPs / peak FLOP/s, bytes / bandwidth) + all-reduces / link
-                   + overhead + swapped bytes / host link
+        duration = step by `StepModel` + swapped bytes / host link
 
-    after Williams, Waterman and Patterson, "Roofline" (CACM 2009), and for tensor-parallel devices
-    after `costs`. The same plan always gives the same number of nanoseconds.
-
-    N devices divide all of the work by N, though each computes the norms and holds the inputs of
-    its matrices whole; their all-reduces wait for the link's bandwidth and not for its latency, nor
-    do they hide behind matrix products; and each device swaps over a host link of its own. So large
-    batches on N devices are modelled well, and small ones too fast by some microseconds a layer.
+    Each of several devices swaps over a host link of its own. The same plan always gives the same
+    number of nanoseconds.
 
     Args:
         block_size: tokens a KV block, for the bytes of a swap.
-        overhead_ns: host time of an iteration that the device waits for, in nanoseconds.
         host_link_bytes_per_s: of one direction of the host link; the default is an assumption, not a measurement.
+
+    Raises:
+        ValueError: as `StepModel`, or the host link is none.
     """
 
     def __init__(
-        self,
-        shape: ModelShape,
-        ceilings: Ceilings,
-        *,
-        block_size: int = 16,
-        overhead_ns: int = 0,
-        host_link_bytes_per_s: float = 25e9,
+        self, shape: ModelShape, ceilings: Ceilings, *, block_size: int = 16, host_link_bytes_per_s: float = 25e9
     ) -> None:
-        if overhead_ns < 0 or not host_link_bytes_per_s > 0:
-            raise ValueError(
-                f"overhead of {overhead_ns} ns and a host link of {host_link_bytes_per_s} bytes/s can't be: "
-                "use 0 or more, and a positive number"
-            )
-        if shape.n_head % ceilings.num_devices or shape.n_kv_head % ceilings.num_devices:
-            raise ValueError(
-                f"{ceilings.num_devices} devices can't share {shape.n_head} heads and {shape.n_kv_head} KV heads "
-                "evenly: use a number of devices that divides both"
-            )
+        if not host_link_bytes_per_s > 0:
+            raise ValueError(f"the host link has {host_link_bytes_per_s} bytes/s: use a positive number")
         self.shape = shape
         self.ceilings = ceilings
+        self.model = StepModel(shape, ceilings)
         self._block_size = block_size
-        self._overhead_ns = overhead_ns
         self._host_link = host_link_bytes_per_s
 
     @property
@@ -69,15 +55,25 @@ class RooflineExecutor:
 
     def execute(self, plan: Plan) -> Result:
         swapped = sum(len(swap.block_table) for swap in (*plan.swap_out, *plan.swap_in))
-        num_devices, link = self.ceilings.num_devices, self.ceilings.link_bytes_per_s
-        seconds = swap_bytes(swapped, self._block_size, self.shape) / (num_devices * self._host_link)
-        overhead_ns = 0
+        seconds = 0.0
+        if swapped:
+            link = self.ceilings.num_devices * self._host_link
+            seconds = swap_bytes(swapped, self._block_size, self.shape) / link
+        costs = None
         if plan.seqs:
-            costs = count(plan.seqs, self.shape)
-            seconds += max(costs.flops / self.ceilings.flops_per_s, costs.bytes / self.ceilings.bytes_per_s)
-            if num_devices > 1 and link:
-                seconds += all_reduce_bytes(plan.seqs, self.shape, num_devices) / link
-            overhead_ns = self._overhead_ns
+            totals = total(plan.seqs)
+            parts = operators(totals, self.shape)
+            seconds += self.model.seconds(parts, totals.positions, len(plan.seqs))
+            costs = sum_of(parts)
         tokens = {seq.request.request_id: PLACEHOLDER_TOKEN for seq in plan.seqs if seq.samples}
         # Rounded up: an iteration that does something takes time.
-        return Result(tokens, math.ceil(seconds * 1e9) + overhead_ns)
+        return Result(tokens, math.ceil(seconds * 1e9), costs=costs)
+
+    def execute_run(self, totals: Totals, num_seqs: int) -> tuple[npt.NDArray[np.int64], tuple[Operator, ...]]:
+        """Durations in nanoseconds and work of iterations without swaps; `totals` has an entry for each.
+
+        As `execute` would give one after the other.
+        """
+        parts = operators(totals, self.shape)
+        seconds = self.model.seconds(parts, totals.positions, num_seqs)
+        return np.ceil(seconds * 1e9).astype(np.int64), parts

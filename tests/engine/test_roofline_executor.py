@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import ModelShape, count, swap_bytes
+from minibatch.engine.costs import ModelShape, Totals, count, swap_bytes, total
+from minibatch.engine.efficiency import Efficiency
 from minibatch.engine.roofline_executor import PLACEHOLDER_TOKEN, RooflineExecutor
+from minibatch.engine.step_model import StepModel
 from minibatch.scheduling.plan import Phase, Plan, ScheduledSeq, Swap
 from minibatch.scheduling.request_state import RequestState
 from minibatch.workload.request import Request
@@ -23,13 +29,56 @@ def seq(num_tokens: int, start: int = 0, samples: bool = True) -> ScheduledSeq:
     return ScheduledSeq(request, 0, Phase.PREFILL, start, num_tokens, samples=samples)
 
 
-def test_decode_is_bound_by_bytes_and_prefill_by_flops() -> None:
-    executor = RooflineExecutor(SHAPE, GPU, overhead_ns=1000)
-    decode, prefill = Plan(seqs=(seq(1, 100),)), Plan(seqs=(seq(2000),))
+def test_each_operator_takes_as_long_as_its_slower_ceiling() -> None:
+    """A decode step waits for memory throughout; of a long prefill, the products with the layers' weights don't."""
+    executor = RooflineExecutor(SHAPE, replace(GPU, efficiency=Efficiency(step_ns=1000)))
+    decode, prefill = Plan(seqs=(seq(1, 100),)), Plan(seqs=(seq(2000, samples=False),))
     costs = count(decode.seqs, SHAPE)
     assert executor.execute(decode).duration_ns == pytest.approx(costs.bytes / 1e12 * 1e9 + 1000, abs=1)
-    costs = count(prefill.seqs, SHAPE)
-    assert executor.execute(prefill).duration_ns == pytest.approx(costs.flops / 1e14 * 1e9 + 1000, abs=1)
+    c, tokens = 768, 2000
+    matrices = 12 * 12 * c * c  # of all layers: 4 C^2 of attention and 8 C^2 of the MLP
+    by_hand = (
+        2 * tokens * matrices / 1e14
+        + max(4 * 12 * c * tokens * tokens / 1e14, 12 * (2 * c * (tokens + tokens) * 2 + 2 * c * tokens * 2) / 1e12)
+        + 2 * tokens * c * 2 / 1e12  # rows of tokens and positions
+    )
+    assert executor.execute(prefill).duration_ns == pytest.approx(by_hand * 1e9 + 1000, abs=1)
+
+
+def test_efficiencies_lengthen_their_operators_alone() -> None:
+    plan = Plan(seqs=(seq(1, 1000), seq(1, 3000)))
+    totals = total(plan.seqs)
+    bare = StepModel(SHAPE, GPU).operator_seconds(totals)
+    halved = StepModel(SHAPE, replace(GPU, efficiency=Efficiency(attention_memory=0.5))).operator_seconds(totals)
+    assert halved["attention"] == pytest.approx(2 * bare["attention"])
+    assert {name: halved[name] for name in ("embedding", "linear", "lm_head")} == {
+        name: bare[name] for name in ("embedding", "linear", "lm_head")
+    }
+    each = Efficiency(step_ns=500, seq_ns=200)
+    longer = RooflineExecutor(SHAPE, replace(GPU, efficiency=each)).execute(plan).duration_ns
+    assert longer == pytest.approx(RooflineExecutor(SHAPE, GPU).execute(plan).duration_ns + 500 + 2 * 200, abs=1)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 64), st.integers(1, 100_000)), min_size=1, max_size=20),
+    st.sampled_from([1, 2, 4]),
+    st.floats(0.1, 1.0),
+)
+def test_many_steps_at_once_take_what_each_takes_alone(
+    batches: list[tuple[int, int]], num_devices: int, share: float
+) -> None:
+    efficiency = Efficiency(linear_memory=share, attention_compute=share, step_ns=123.4, seq_ns=5.6)
+    ceilings = replace(GPU, num_devices=num_devices, link_bytes_per_s=1e11, efficiency=efficiency)
+    executor = RooflineExecutor(SHAPE, ceilings)
+    alone = [
+        executor.execute(Plan(seqs=tuple(replace(seq(1, start), slot=k) for k in range(batch)))).duration_ns
+        for batch, start in batches
+    ]
+    for (batch, start), duration in zip(batches, alone, strict=True):
+        ones = np.ones(3, dtype=np.int64)
+        totals = Totals(batch * ones, batch * (start + 1) * ones, batch * (start + 1) * ones, batch * ones)
+        durations, _ = executor.execute_run(totals, batch)
+        assert durations.tolist() == [duration] * 3
 
 
 def test_it_writes_placeholders_where_a_token_is_due() -> None:
@@ -40,7 +89,7 @@ def test_it_writes_placeholders_where_a_token_is_due() -> None:
 
 
 def test_swaps_take_the_host_links_time() -> None:
-    executor = RooflineExecutor(SHAPE, GPU, block_size=16, overhead_ns=1000, host_link_bytes_per_s=1e9)
+    executor = RooflineExecutor(SHAPE, GPU, block_size=16, host_link_bytes_per_s=1e9)
     request = RequestState(Request(0, (1,)))
     plan = Plan(swap_out=(Swap(request, (1, 2)),), swap_in=(Swap(request, (3,)),))
     assert executor.execute(plan).duration_ns == swap_bytes(3, 16, SHAPE)  # a byte a nanosecond
@@ -50,6 +99,10 @@ def test_swaps_take_the_host_links_time() -> None:
 def test_it_refuses_what_cannot_be() -> None:
     with pytest.raises(ValueError, match="use positive numbers"):
         Ceilings(0, 1e12, "x")
+    with pytest.raises(ValueError, match="linear_memory is 0: use a positive share"):
+        Efficiency(linear_memory=0)
+    with pytest.raises(ValueError, match="step_ns is -1: use 0 or a positive number"):
+        Efficiency(step_ns=-1)
     with pytest.raises(ValueError, match="a positive number"):
         RooflineExecutor(SHAPE, GPU, host_link_bytes_per_s=0)
 

@@ -1,0 +1,78 @@
+"""How long an iteration takes by the roofline model, operator by operator."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minibatch.engine.ceilings import Ceilings
+from minibatch.engine.costs import Amount, Count, ModelShape, Operator, Totals, all_reduce_bytes, operators
+
+
+class StepModel:
+    """Durations of iterations of a model on a device, from their totals alone.
+
+        step = sum over operators of max(FLOPs / (compute share * peak FLOP/s), bytes / (memory share * bandwidth))
+               + all-reduces / link + step_ns + seq_ns * sequences
+
+    after Williams, Waterman and Patterson, "Roofline" (CACM 2009), each operator under the roof by
+    itself: one that waits for memory leaves the arithmetic units idle, and none fills another's gaps.
+    The shares are `Ceilings.efficiency`, the operators `costs.operators`.
+
+    The formulas hold for one iteration and, elementwise, for arrays of them, with the same
+    rounding: the same totals always give the same number of nanoseconds.
+
+    N devices divide all of the work by N, though each computes the norms and holds the inputs of
+    its matrices whole; their all-reduces wait for the link's bandwidth and not for its latency, nor
+    do they hide behind matrix products. So large batches on N devices are modelled well, and small
+    ones too fast by some microseconds a layer.
+
+    Raises:
+        ValueError: the devices can't share the heads evenly.
+    """
+
+    def __init__(self, shape: ModelShape, ceilings: Ceilings) -> None:
+        if shape.n_head % ceilings.num_devices or shape.n_kv_head % ceilings.num_devices:
+            raise ValueError(
+                f"{ceilings.num_devices} devices can't share {shape.n_head} heads and {shape.n_kv_head} KV heads "
+                "evenly: use a number of devices that divides both"
+            )
+        self.shape = shape
+        self.ceilings = ceilings
+        self._roofs = {
+            name: (
+                ceilings.flops_per_s * ceilings.efficiency.compute(name),
+                ceilings.bytes_per_s * ceilings.efficiency.memory(name),
+            )
+            for name in ("embedding", "linear", "attention", "lm_head")
+        }
+
+    def seconds(self, parts: tuple[Operator, ...], positions: Count, num_seqs: Count) -> Amount:
+        """Duration of iterations of at least one position, in seconds.
+
+        Args:
+            parts: `operators(totals, shape)`.
+            num_seqs: sequences in the batch, padding included.
+        """
+        seconds: Amount = 0.0
+        for part in parts:
+            peak, bandwidth = self._roofs[part.name]
+            seconds = seconds + _larger(part.flops / peak, part.bytes / bandwidth)
+        num_devices, link = self.ceilings.num_devices, self.ceilings.link_bytes_per_s
+        if num_devices > 1 and link:
+            seconds = seconds + all_reduce_bytes(positions, self.shape, num_devices) / link
+        efficiency = self.ceilings.efficiency
+        return seconds + (efficiency.step_ns + efficiency.seq_ns * num_seqs) / 1e9
+
+    def operator_seconds(self, totals: Totals) -> dict[str, float]:
+        """Seconds of each operator of one iteration; under "compute" and "memory" their sums by the binding roof."""
+        found = {"compute": 0.0, "memory": 0.0}
+        for part in operators(totals, self.shape):
+            peak, bandwidth = self._roofs[part.name]
+            computing, reading = part.flops / peak, part.bytes / bandwidth
+            found[part.name] = max(computing, reading)
+            found["compute" if computing >= reading else "memory"] += max(computing, reading)
+        return found
+
+
+def _larger(one: Amount, other: Amount) -> Amount:
+    return max(one, other) if isinstance(one, float) else np.maximum(one, other)
