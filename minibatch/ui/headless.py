@@ -69,4 +69,8 @@ def app_server(recordings: Path | None = None) -> Iterator[str]:
         yield url
     finally:
         server.terminate()
-        server.wait(10)
+        try:
+            server.wait(20)
+        except subprocess.TimeoutExpired:  # a busy machine, or a browser that still holds on to it
+            server.kill()
+            server.wait()
