@@ -41,6 +41,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from minibatch.scheduling.plan import ScheduledSeq
 
 Count = Any
@@ -240,6 +243,17 @@ def sum_of(parts: Iterable[Operator]) -> Costs:
         bytes_kv=round(sum(part.bytes_kv for part in parts)),
         bytes_activations=round(sum(part.bytes_activations for part in parts)),
     )
+
+
+def sums_of(parts: Iterable[Operator], num_steps: int) -> npt.NDArray[np.int64]:
+    """(4, num_steps) what `sum_of` says of each iteration: FLOPs, and bytes of weights, KV and activations."""
+    parts = tuple(parts)
+    sums = np.empty((4, num_steps), dtype=np.int64)
+    sums[0] = sum(part.flops for part in parts)
+    sums[1] = np.rint(sum(part.bytes_weights for part in parts))
+    sums[2] = np.rint(sum(part.bytes_kv for part in parts))
+    sums[3] = np.rint(sum(part.bytes_activations for part in parts))
+    return sums
 
 
 def count(seqs: Iterable[ScheduledSeq], shape: ModelShape) -> Costs:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 
-from minibatch.engine.costs import ModelShape, count
+import numpy as np
+
+from minibatch.engine.costs import ModelShape, Totals, count, sums_of
 from minibatch.engine.executor import Executor, Result
 from minibatch.engine.recorder import Recorder
+from minibatch.engine.roofline_executor import PLACEHOLDER_TOKEN, RooflineExecutor
 from minibatch.engine.text import Tokenizer, pieces
 from minibatch.recording.schema import Header, Recording
 from minibatch.scheduling.config import SchedulerConfig
@@ -18,6 +21,7 @@ from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.policy import Policy
 from minibatch.scheduling.request_state import RequestState
 from minibatch.scheduling.state import SchedulerState
+from minibatch.scheduling.steady import steady_run
 from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import Request
@@ -32,8 +36,10 @@ class Engine:
     Requests arrive at the times that they carry, or, given a closed loop, when its users send them.
 
     Attributes:
-        requests: progress of every request that has arrived, in order of id.
+        num_arrived: requests that have arrived.
         num_finished: requests that have finished, refused ones included.
+        fast_forward: on the roofline model, take iterations that repeat at once; what is recorded
+            is the same.
         check: verify the scheduler's invariants at every iteration; the clock doesn't run meanwhile.
     """
 
@@ -47,24 +53,33 @@ class Engine:
         eos_token_id: int | None = None,
         check: bool = True,
         loop: ClosedLoop | None = None,
+        fast_forward: bool = False,
     ) -> None:
         self.policy = policy
         self.executor = executor
         self.shape = shape
         self.check = check
         self.state = SchedulerState(config, policy.hold_slots, eos_token_id)
+        self.fast_forward = fast_forward
         self.recorder = Recorder()
-        self.requests: list[RequestState] = []
+        self.num_arrived = 0
         self.num_finished = 0
         self._source = arrival_source(requests, loop)
         self._host_ns = 0
 
     @property
+    def requests(self) -> Sequence[RequestState]:
+        """Progress of every request that has arrived, in order of id."""
+        return self.recorder.requests
+
+    @property
     def num_requests(self) -> int:
-        return len(self.requests) + len(self._source.pending)
+        return self.num_arrived + len(self._source.pending)
 
     def step(self) -> Plan | None:
-        """Run one iteration and return its plan; None when all requests have finished.
+        """Run one iteration, or with `fast_forward` those that repeat it as well, and return its plan.
+
+        None when all requests have finished.
 
         A plan without `seqs` ran nothing: the clock jumped to when something may run.
         """
@@ -89,6 +104,8 @@ class Engine:
             self._host_ns += perf_counter_ns() - resumed
             if self.check:
                 check_state(self.state, [*self.state.running, *self.state.swapped, *finished])
+            if self.fast_forward and not finished:
+                self._repeat(plan)
         else:
             self._jump(plan)
         return plan
@@ -133,7 +150,8 @@ class Engine:
     def _arrive(self) -> None:
         while (arrived := self._source.pop_arrived(self.state.now_ns)) is not None:
             request, reason = self.state.arrive(arrived)
-            self.requests.append(request)
+            self.recorder.arrive(request)
+            self.num_arrived += 1
             if request.finish_reason is not None:
                 self.num_finished += 1
                 self._source.on_finished(arrived.arrival_ns)
@@ -155,6 +173,26 @@ class Engine:
         for _ in finished:
             self._source.on_finished(self.state.now_ns)
         return [request for request, _ in finished]
+
+    def _repeat(self, plan: Plan) -> None:
+        """Go on to where something else happens than in `plan`, which has just been committed."""
+        run = steady_run(plan, self.policy, self.state)
+        if run is None or not isinstance(self.executor, RooflineExecutor):
+            return
+        contexts, num_seqs = run.contexts(), len(plan.seqs)
+        durations, parts = self.executor.execute_run(Totals(num_seqs, contexts, contexts, len(run.decodes)), num_seqs)
+        ends = self.state.now_ns + np.cumsum(durations)
+        num_steps, next_ns = run.num_steps, self._source.next_ns
+        if next_ns is not None:  # an iteration that has begun before somebody arrives is not disturbed
+            num_steps = int(np.searchsorted(ends - durations, next_ns))
+        num_steps = run.cut(num_steps, exact=True)
+        if num_steps:
+            taken = run.commit(num_steps, PLACEHOLDER_TOKEN)
+            costs = sums_of(parts, run.num_steps)[:, :num_steps]
+            self.recorder.append_run(run, self.state.now_ns, durations[:num_steps], costs, taken)
+            self.state.now_ns = int(ends[num_steps - 1])
+            if self.check:
+                check_state(self.state, [*self.state.running, *self.state.swapped])
 
     def _jump(self, plan: Plan) -> None:
         """Move the clock to the next time at which the policy may decide otherwise."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from minibatch.engine.costs import Costs
 from minibatch.engine.executor import Result
@@ -17,12 +18,16 @@ from minibatch.recording.schema import (
     ITERATION_COLUMNS,
     REASON_COLUMNS,
     Header,
+    Phase,
     Recording,
     RequestRecord,
     Table,
 )
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.request_state import FinishReason, RequestState
+from minibatch.scheduling.steady import SteadyRun, Taken
+
+Ints = npt.NDArray[np.int64]
 
 _CODE_NUMBER = {code: number for number, code in enumerate(CODES)}
 
@@ -32,17 +37,22 @@ class Recorder:
 
     def __init__(self) -> None:
         self.num_iterations = 0
-        self._iterations: list[tuple[int, ...]] = []
-        self._entries: list[tuple[int, ...]] = []
-        self._blocks: list[tuple[int, ...]] = []
-        self._reasons: list[tuple[int, ...]] = []
+        self.requests: list[RequestState] = []
+        self._iterations = _Rows(ITERATION_COLUMNS)
+        self._entries = _Rows(ENTRY_COLUMNS)
+        self._blocks = _Rows(BLOCK_COLUMNS)
+        self._reasons = _Rows(REASON_COLUMNS)
         self._numbers: list[tuple[int, ...]] = []
         self._last_wait: dict[int, Reason] = {}
 
     @property
     def executor_ns(self) -> int:
         """Time that the executor has taken so far."""
-        return sum(row[2] for row in self._iterations)
+        return int(self._iterations.table()["executor_ns"].sum())
+
+    def arrive(self, request: RequestState) -> None:
+        """Record that `request` has come; why and when say its reason and itself."""
+        self.requests.append(request)
 
     def note(self, reason: Reason) -> None:
         """Record a reason before the next iteration; a wait that has not changed is not repeated."""
@@ -66,9 +76,9 @@ class Recorder:
             )
         )  # fmt: skip
         for preemption in plan.preempted:
-            self._blocks.extend((i, block, -1) for block in preemption.request.block_table)
+            self._blocks.extend_rows((i, block, -1) for block in preemption.request.block_table)
         for request, blocks in plan.new_blocks:
-            self._blocks.extend((i, block, request.request_id) for block in blocks)
+            self._blocks.extend_rows((i, block, request.request_id) for block in blocks)
         for seq in plan.seqs:
             request_id = seq.request.request_id
             token = result.token_ids[request_id] if seq.samples else -1
@@ -79,11 +89,26 @@ class Recorder:
             self._entries.append((i, slot, request.request_id, int(phase), request.num_computed_tokens, 0, 0, -1))
         self.num_iterations += 1
 
+    def append_run(self, run: SteadyRun, start_ns: int, durations: Ints, costs: Ints, taken: Taken) -> None:
+        """Record iterations that repeat a plan, once `run` is committed.
+
+        Args:
+            durations: (num_steps,) nanoseconds.
+            costs: (4, num_steps), as `costs.sums_of` has them.
+            taken: the blocks that it took.
+        """
+        first, num_steps = self.num_iterations, len(durations)
+        starts = start_ns + np.cumsum(durations) - durations
+        self._iterations.extend(np.stack([starts, durations, durations, *costs], axis=1))
+        self._blocks.extend_rows([(first + step, block, request.request_id) for step, request, block in taken])
+        self._entries.extend(_entries(run, first, num_steps))
+        self.num_iterations += num_steps
+
     def finish(self, request: RequestState, block_table: Sequence[int]) -> None:
         """Record that `request` left after the iteration just appended and freed `block_table`."""
         code = Code.FINISHED_STOP if request.finish_reason is FinishReason.STOP else Code.FINISHED_LENGTH
         self.note(Reason(code, request.request_id, {"tokens": len(request.output_token_ids)}))
-        self._blocks.extend((self.num_iterations, block, -1) for block in block_table)
+        self._blocks.extend_rows((self.num_iterations, block, -1) for block in block_table)
 
     def recording(
         self, header: Header, requests: Sequence[RequestState], pieces: Sequence[Sequence[str]], complete: bool
@@ -97,10 +122,10 @@ class Recorder:
         return Recording(
             header=replace(header, complete=complete),
             requests=tuple(_record(r, p) for r, p in zip(requests, pieces, strict=True)),
-            iterations=_table(ITERATION_COLUMNS, self._iterations),
-            entries=_table(ENTRY_COLUMNS, self._entries),
-            blocks=_table(BLOCK_COLUMNS, self._blocks),
-            reasons=_table(REASON_COLUMNS, self._reasons),
+            iterations=self._iterations.table(),
+            entries=self._entries.table(),
+            blocks=self._blocks.table(),
+            reasons=self._reasons.table(),
             reason_numbers=tuple(self._numbers),
         )
 
@@ -119,6 +144,54 @@ def _record(state: RequestState, pieces: Sequence[str]) -> RequestRecord:
     )
 
 
-def _table(names: tuple[str, ...], rows: list[tuple[int, ...]]) -> Table:
-    columns = np.array(rows, dtype=np.int64).reshape(len(rows), len(names)).T
-    return dict(zip(names, columns, strict=True))
+class _Rows:
+    """The rows of one table as they come: one by one, or many at once."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+        self._blocks: list[Ints] = []
+        self._latest: list[tuple[int, ...]] = []
+
+    def append(self, row: tuple[int, ...]) -> None:
+        self._latest.append(row)
+
+    def extend_rows(self, rows: Iterable[tuple[int, ...]]) -> None:
+        self._latest.extend(rows)
+
+    def extend(self, rows: Ints) -> None:
+        """(num_rows, num_columns) rows."""
+        self._settle()
+        self._blocks.append(rows)
+
+    def table(self) -> Table:
+        self._settle()
+        if len(self._blocks) > 1:
+            self._blocks = [np.concatenate(self._blocks)]
+        rows = self._blocks[0] if self._blocks else np.empty((0, len(self._names)), dtype=np.int64)
+        return dict(zip(self._names, np.ascontiguousarray(rows.T), strict=True))
+
+    def _settle(self) -> None:
+        if self._latest:
+            self._blocks.append(np.array(self._latest, dtype=np.int64))
+            self._latest = []
+
+
+def _entries(run: SteadyRun, first: int, num_steps: int) -> Ints:
+    """The rows of a committed run's slots, iteration by iteration; columns as ENTRY_COLUMNS."""
+    plan, steps = run.plan, np.arange(num_steps)
+    rows = np.zeros((num_steps, len(plan.seqs) + len(plan.held), len(ENTRY_COLUMNS)), dtype=np.int64)
+    iteration, slot, request_id, phase, start, tokens, padding, token = np.moveaxis(rows, 2, 0)
+    iteration[:] = first + steps[:, None]
+    token[:] = -1
+    padded = run.padding_starts(num_steps, before=num_steps) if len(plan.seqs) > len(run.decodes) else steps
+    for k, seq in enumerate(plan.seqs):
+        slot[:, k], request_id[:, k], phase[:, k] = seq.slot, seq.request.request_id, int(seq.phase)
+        if seq.phase is Phase.DECODE:
+            start[:, k], tokens[:, k] = seq.start + 1 + steps, 1
+            token[:, k] = seq.request.output_token_ids[-1]
+        else:
+            start[:, k], padding[:, k] = padded, 1
+    for k, (held_slot, request, held_phase) in enumerate(plan.held, start=len(plan.seqs)):
+        slot[:, k], request_id[:, k], phase[:, k] = held_slot, request.request_id, int(held_phase)
+        start[:, k] = request.num_computed_tokens
+    return rows.reshape(-1, len(ENTRY_COLUMNS))

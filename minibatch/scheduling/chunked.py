@@ -16,6 +16,7 @@ class Chunked:
     name = "chunked"
     summary = "decodes first, prompts in chunks"
     hold_slots = False
+    repeats_decodes = True
 
     def token_budget(self, config: SchedulerConfig) -> int:
         return config.max_num_batched_tokens

@@ -16,6 +16,7 @@ class Continuous:
     name = "continuous"
     summary = "whole prompts first"
     hold_slots = False
+    repeats_decodes = True
 
     def token_budget(self, config: SchedulerConfig) -> int:
         """The longest prompt must fit into one iteration."""

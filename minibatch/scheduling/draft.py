@@ -95,11 +95,12 @@ class Draft:
             left = self.budget_left + tokens
             self._note(Code.CHUNK, request, **chunk, left=left, budget=self.token_budget)
 
-    def pad(self, slot: int, context: int) -> None:
-        """Compute a token nobody wants for the finished request in `slot`, over `context` tokens."""
+    def pad(self, slot: int) -> None:
+        """Compute a token nobody wants for the finished request in `slot`, behind the longest of the batch."""
         holder = self.state.slots[slot]
         if holder is not None:
             self._padded.add(slot)
+            context = max(other.num_computed_tokens for other in self.state.slots if other is not None)
             seq = ScheduledSeq(holder, slot, Phase.PADDING, start=context, num_tokens=0, num_padding=1)
             self._add(seq)
 

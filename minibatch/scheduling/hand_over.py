@@ -25,6 +25,7 @@ class HandOver(Chunked):
     def __init__(self, successor: Policy, half_done: frozenset[int]) -> None:
         self.successor = successor
         self.name, self.summary, self.hold_slots = successor.name, successor.summary, successor.hold_slots
+        self.repeats_decodes = getattr(successor, "repeats_decodes", False)
         self._half_done = half_done
 
     def token_budget(self, config: SchedulerConfig) -> int:

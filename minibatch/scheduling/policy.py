@@ -16,6 +16,10 @@ class Policy(Protocol):
         name: what people type and see.
         summary: a few words under the name.
         hold_slots: a finished request keeps its slot until its whole batch has finished.
+
+    A policy may also say `repeats_decodes = True`: where all running requests decode, it decides the
+    same again until somebody arrives or finishes or finds no free KV block, because it counts
+    neither steps nor time. Modelled runs then take many such iterations at once.
     """
 
     name: str

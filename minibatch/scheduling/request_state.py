@@ -27,7 +27,7 @@ class FinishReason(StrEnum):
 
 @dataclass(slots=True, eq=False)
 class RequestState:
-    """Counters of one request in one run. `commit` alone changes them.
+    """Counters of one request in one run. `commit` of state or of a steady run alone changes them.
 
     The tokens of a request are its prompt and then its output. `num_computed_tokens` of them have
     their KV in blocks; scheduling means letting that counter catch up:

@@ -15,6 +15,7 @@ class Static:
     name = "static"
     summary = "waits for the last one"
     hold_slots = True
+    repeats_decodes = True
 
     def token_budget(self, config: SchedulerConfig) -> int:
         """A padded batch is as wide as the slots and as long as the longest prompt."""
@@ -42,9 +43,8 @@ class Static:
             draft.decode(request)
 
     def _decode_batch(self, draft: Draft) -> None:
-        context = max(holder.num_computed_tokens for holder in draft.state.slots if holder is not None)
         for request in list(draft.running):
             draft.decode(request)
         if draft.config.compute_padding:
             for slot in draft.finished_slots:
-                draft.pad(slot, context)
+                draft.pad(slot)

@@ -23,7 +23,7 @@ from minibatch.recording.schema import Phase, Recording
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import MS, engine_of, header_of, record, requests_of
-from tests.scheduling.test_properties import configs, workloads
+from tests.strategies import configs, workloads
 
 PROMPT = "</script><img src=x onerror=alert(1)>"
 METADATA = {

@@ -23,7 +23,8 @@ from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
 from minibatch.workload.request import Request
 from tests.helpers import SHAPE, header_of, requests_of, token_of
-from tests.scheduling.test_properties import configs, ledgers_sum, workloads
+from tests.scheduling.test_properties import ledgers_sum
+from tests.strategies import configs, workloads
 
 CEILINGS = Ceilings(1e11, 1e10, device="a made-up device", source="made up")
 TABLES = ("iterations", "entries", "blocks", "reasons")

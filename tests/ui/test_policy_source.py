@@ -52,7 +52,7 @@ def test_the_decisions_of_one_policy_alone() -> None:
     assert marked("chunked", Code.CHUNK)[-1].startswith("draft.prefill(request, min(")
     assert marked("continuous", Code.STALLED_BY_PREFILL) == ["elif not self._admit(draft):", "self._decode(draft)"]
     assert marked("static", Code.WAITS_BATCH) == ["draft.wait(Code.WAITS_BATCH, running=len(state.running))"]
-    assert marked("static", "padding") == ["draft.pad(slot, context)", "hold_slots = True"]
+    assert marked("static", "padding") == ["draft.pad(slot)", "hold_slots = True"]
     window = marked("dynamic", Code.WAITS_WINDOW)
     assert window[:2] == ["draft.wait(", "Code.WAITS_WINDOW,"]
     assert window[-1] == ")"

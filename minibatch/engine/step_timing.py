@@ -1,0 +1,85 @@
+"""Times real steps of a model, as the engine runs them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from minibatch.engine.ceilings import Progress
+from minibatch.engine.gpt2 import GPT2
+from minibatch.engine.step_samples import Sample, Step
+from minibatch.engine.torch_executor import TorchExecutor
+from minibatch.recording.schema import Phase
+from minibatch.scheduling.plan import Plan, ScheduledSeq
+from minibatch.scheduling.request_state import RequestState
+from minibatch.workload.request import Request
+
+BLOCK_SIZE = 16
+_MOST_KV_BYTES = 3 * 2**30
+
+
+def most_context(model: GPT2) -> int:
+    """Tokens of context that a step may have in all, so that the KV pool stays below 3 GiB."""
+    return _MOST_KV_BYTES // model.shape.kv_bytes_per_token
+
+
+def time_steps(
+    model: GPT2,
+    steps: Sequence[Step],
+    *,
+    rounds: int = 5,
+    seed: int = 0,
+    progress: Progress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> list[Sample]:
+    """The median of `rounds` runs of each step; nothing if `should_stop` says so before the end.
+
+    Every round runs all the steps in another order, so that a machine that is busy for a while
+    disturbs none of them in all its runs. Right before it is timed a step runs once untimed: in a
+    real run its KV was in use an iteration ago as well.
+    """
+    rng = np.random.default_rng(seed)
+    executor, plans = _prepare(model, steps, rng)
+    taken: list[list[int]] = [[] for _ in steps]
+    for number in range(rounds):
+        for done, k in enumerate(rng.permutation(len(steps)).tolist()):
+            if should_stop is not None and should_stop():
+                return []
+            executor.execute(plans[k])
+            taken[k].append(executor.execute(plans[k]).duration_ns)
+            if progress is not None:
+                progress((number * len(steps) + done + 1) / (rounds * len(steps)))
+    return [
+        Sample(step.kind, step.totals, len(step.parts), round(statistics.median(times)))
+        for step, times in zip(steps, taken, strict=True)
+    ]
+
+
+def _prepare(model: GPT2, steps: Sequence[Step], rng: np.random.Generator) -> tuple[TorchExecutor, list[Plan]]:
+    """An executor whose pool holds the largest step, and the steps as plans for it."""
+    num_blocks = max(sum(_blocks(part.start + part.num_tokens) for part in step.parts) for step in steps)
+    executor = TorchExecutor(model, num_kv_blocks=num_blocks, block_size=BLOCK_SIZE)
+    # Memory that nobody has written yet is one page of zeros, which is in every cache.
+    executor.cache.data.normal_()
+    return executor, [_plan(step, num_blocks, model.config.vocab_size, rng) for step in steps]
+
+
+def _plan(step: Step, num_blocks: int, vocab_size: int, rng: np.random.Generator) -> Plan:
+    free = rng.permutation(num_blocks).tolist()  # as in a pool that has been in use for a while
+    seqs = []
+    for slot, part in enumerate(step.parts):
+        context = part.start + part.num_tokens
+        table = tuple(free.pop() for _ in range(_blocks(context)))
+        tokens = tuple(rng.integers(0, vocab_size, context).tolist())
+        phase = Phase.DECODE if step.kind == "decode" or (step.kind == "mixed" and slot) else Phase.PREFILL
+        request = RequestState(Request(slot, tokens))
+        seqs.append(
+            ScheduledSeq(request, slot, phase, part.start, part.num_tokens, block_table=table, samples=part.samples)
+        )
+    return Plan(seqs=tuple(seqs))
+
+
+def _blocks(context: int) -> int:
+    return -(-context // BLOCK_SIZE)
