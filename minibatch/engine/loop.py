@@ -26,6 +26,9 @@ from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import Request
 
+Finished = Sequence[tuple[RequestState, list[int]]]
+"""Who finished with an iteration, and the KV blocks that each gave back."""
+
 
 class Engine:
     """Serves one workload under one policy and records it.
@@ -100,12 +103,13 @@ class Engine:
                 check_plan(plan, self.state)
             result = self.executor.execute(plan)
             resumed = perf_counter_ns()
-            finished = self._finish_iteration(plan, result)
+            finished: Finished | None = self._finish_iteration(plan, result)
             self._host_ns += perf_counter_ns() - resumed
-            if self.check:
-                check_state(self.state, [*self.state.running, *self.state.swapped, *finished])
-            if self.fast_forward and not finished:
-                self._repeat(plan)
+            while finished is not None:
+                if self.check:
+                    gone = [request for request, _ in finished]
+                    check_state(self.state, [*self.state.running, *self.state.swapped, *gone])
+                finished = self._repeat(plan) if self.fast_forward else None
         else:
             self._jump(plan)
         return plan
@@ -157,8 +161,8 @@ class Engine:
                 self._source.on_finished(arrived.arrival_ns)
             self.recorder.note(reason)
 
-    def _finish_iteration(self, plan: Plan, result: Result) -> list[RequestState]:
-        """Record and commit; returns the requests that finished."""
+    def _finish_iteration(self, plan: Plan, result: Result) -> Finished:
+        """Record and commit."""
         duration_ns = result.duration_ns + result.host_ns
         if self.executor.clock == "measured":
             duration_ns += self._host_ns
@@ -166,33 +170,40 @@ class Engine:
         costs = result.costs or count(plan.seqs, self.shape)
         self.recorder.append(plan, result, self.state.now_ns, duration_ns, costs)
         finished = self.state.commit(plan, result.token_ids)
-        for request, blocks in finished:
-            self.recorder.finish(request, blocks)
-        self.num_finished += len(finished)
-        self.state.now_ns += duration_ns
-        for _ in finished:
-            self._source.on_finished(self.state.now_ns)
-        return [request for request, _ in finished]
+        self._let_go(finished, self.state.now_ns + duration_ns)
+        return finished
 
-    def _repeat(self, plan: Plan) -> None:
-        """Go on to where something else happens than in `plan`, which has just been committed."""
-        run = steady_run(plan, self.policy, self.state)
+    def _repeat(self, latest: Plan) -> Finished | None:
+        """Take the iterations after `latest` that need no asking; None where there are none."""
+        run = steady_run(self.policy, self.state, latest)
         if run is None or not isinstance(self.executor, RooflineExecutor):
-            return
-        contexts, num_seqs = run.contexts(), len(plan.seqs)
-        durations, parts = self.executor.execute_run(Totals(num_seqs, contexts, contexts, len(run.decodes)), num_seqs)
+            return None
+        contexts = run.contexts()
+        totals = Totals(run.num_seqs, contexts, contexts, len(run.decodes))
+        durations, parts = self.executor.execute_run(totals, run.num_seqs)
         ends = self.state.now_ns + np.cumsum(durations)
         num_steps, next_ns = run.num_steps, self._source.next_ns
         if next_ns is not None:  # an iteration that has begun before somebody arrives is not disturbed
             num_steps = int(np.searchsorted(ends - durations, next_ns))
-        num_steps = run.cut(num_steps, exact=True)
-        if num_steps:
-            taken = run.commit(num_steps, PLACEHOLDER_TOKEN)
-            costs = sums_of(parts, run.num_steps)[:, :num_steps]
-            self.recorder.append_run(run, self.state.now_ns, durations[:num_steps], costs, taken)
-            self.state.now_ns = int(ends[num_steps - 1])
-            if self.check:
-                check_state(self.state, [*self.state.running, *self.state.swapped])
+        costs = sums_of(parts, run.num_steps)
+        run.cut(num_steps, told=latest)
+        if not run.num_steps:
+            return None
+        durations, costs = durations[: run.num_steps], costs[:, : run.num_steps]
+        self.recorder.append_run(run, self.state.now_ns, durations, costs, PLACEHOLDER_TOKEN)
+        taken, finished = run.commit(PLACEHOLDER_TOKEN)
+        self.recorder.take(run, taken)
+        self._let_go(finished, int(ends[run.num_steps - 1]))
+        return finished
+
+    def _let_go(self, finished: Finished, end_ns: int) -> None:
+        """Record who finished with the iteration that ends at `end_ns`, and go there."""
+        for request, blocks in finished:
+            self.recorder.finish(request, blocks)
+        self.num_finished += len(finished)
+        self.state.now_ns = end_ns
+        for _ in finished:
+            self._source.on_finished(end_ns)
 
     def _jump(self, plan: Plan) -> None:
         """Move the clock to the next time at which the policy may decide otherwise."""

@@ -89,20 +89,23 @@ class Recorder:
             self._entries.append((i, slot, request.request_id, int(phase), request.num_computed_tokens, 0, 0, -1))
         self.num_iterations += 1
 
-    def append_run(self, run: SteadyRun, start_ns: int, durations: Ints, costs: Ints, taken: Taken) -> None:
-        """Record iterations that repeat a plan, once `run` is committed.
+    def append_run(self, run: SteadyRun, start_ns: int, durations: Ints, costs: Ints, token_id: int) -> None:
+        """Record the iterations of a run before it is committed; then `take` its blocks.
 
         Args:
             durations: (num_steps,) nanoseconds.
             costs: (4, num_steps), as `costs.sums_of` has them.
-            taken: the blocks that it took.
+            token_id: what everybody writes.
         """
-        first, num_steps = self.num_iterations, len(durations)
         starts = start_ns + np.cumsum(durations) - durations
         self._iterations.extend(np.stack([starts, durations, durations, *costs], axis=1))
-        self._blocks.extend_rows([(first + step, block, request.request_id) for step, request, block in taken])
-        self._entries.extend(_entries(run, first, num_steps))
-        self.num_iterations += num_steps
+        self._entries.extend(_entries(run, self.num_iterations, token_id))
+        self.num_iterations += run.num_steps
+
+    def take(self, run: SteadyRun, taken: Taken) -> None:
+        """Record the blocks that a run just appended has taken."""
+        first = self.num_iterations - run.num_steps
+        self._blocks.extend_rows((first + step, block, request.request_id) for step, request, block in taken)
 
     def finish(self, request: RequestState, block_table: Sequence[int]) -> None:
         """Record that `request` left after the iteration just appended and freed `block_table`."""
@@ -176,22 +179,21 @@ class _Rows:
             self._latest = []
 
 
-def _entries(run: SteadyRun, first: int, num_steps: int) -> Ints:
-    """The rows of a committed run's slots, iteration by iteration; columns as ENTRY_COLUMNS."""
-    plan, steps = run.plan, np.arange(num_steps)
-    rows = np.zeros((num_steps, len(plan.seqs) + len(plan.held), len(ENTRY_COLUMNS)), dtype=np.int64)
+def _entries(run: SteadyRun, first: int, token_id: int) -> Ints:
+    """The rows of a run's slots, iteration by iteration; columns as ENTRY_COLUMNS."""
+    steps, batch = np.arange(run.num_steps), len(run.decodes)
+    others = [*run.padded, *run.held]
+    rows = np.zeros((run.num_steps, batch + len(others), len(ENTRY_COLUMNS)), dtype=np.int64)
     iteration, slot, request_id, phase, start, tokens, padding, token = np.moveaxis(rows, 2, 0)
     iteration[:] = first + steps[:, None]
-    token[:] = -1
-    padded = run.padding_starts(num_steps, before=num_steps) if len(plan.seqs) > len(run.decodes) else steps
-    for k, seq in enumerate(plan.seqs):
-        slot[:, k], request_id[:, k], phase[:, k] = seq.slot, seq.request.request_id, int(seq.phase)
-        if seq.phase is Phase.DECODE:
-            start[:, k], tokens[:, k] = seq.start + 1 + steps, 1
-            token[:, k] = seq.request.output_token_ids[-1]
-        else:
-            start[:, k], padding[:, k] = padded, 1
-    for k, (held_slot, request, held_phase) in enumerate(plan.held, start=len(plan.seqs)):
-        slot[:, k], request_id[:, k], phase[:, k] = held_slot, request.request_id, int(held_phase)
-        start[:, k] = request.num_computed_tokens
+    slot[:] = [-1 if request.slot is None else request.slot for request in run.decodes] + [held for held, _ in others]
+    request_id[:] = [request.request_id for request in run.decodes] + [request.request_id for _, request in others]
+    phase[:, :batch], phase[:, batch:] = int(Phase.DECODE), int(Phase.PADDING)
+    start[:, :batch] = np.array(run.starts) + steps[:, None]
+    tokens[:, :batch] = 1
+    token[:, :batch], token[:, batch:] = token_id, -1
+    if run.padded:
+        start[:, batch:], padding[:, batch:] = run.padding_starts()[:, None], 1
+    else:
+        start[:, batch:] = [request.num_computed_tokens for _, request in others]
     return rows.reshape(-1, len(ENTRY_COLUMNS))

@@ -17,9 +17,10 @@ class Policy(Protocol):
         summary: a few words under the name.
         hold_slots: a finished request keeps its slot until its whole batch has finished.
 
-    A policy may also say `repeats_decodes = True`: where all running requests decode, it decides the
-    same again until somebody arrives or finishes or finds no free KV block, because it counts
-    neither steps nor time. Modelled runs then take many such iterations at once.
+    A policy may also say `repeats_decodes = True`: where nobody waits and no prompt is unfinished, it
+    decodes all running requests in order, and pads finished slots that it holds if knobs ask for it;
+    and what it decided when all decoded and somebody waited, it decides again until somebody
+    arrives, finishes or finds no free KV block. Modelled runs then take such iterations at once.
     """
 
     name: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 from minibatch.recording.reasons import Code, Reason
 from minibatch.scheduling.config import SchedulerConfig
@@ -81,6 +82,18 @@ class SchedulerState:
                 finished.append((seq.request, seq.request.block_table))
                 self._finish(seq.request)
         self._release_slots()
+        return finished
+
+    def finish_written(self, requests: Sequence[RequestState]) -> list[tuple[RequestState, list[int]]]:
+        """Let those of `requests` go that have written all that they may; returned as `commit` does."""
+        finished = []
+        for request in requests:
+            if len(request.output_token_ids) == request.request.sampling.max_tokens:
+                request.finish_reason = FinishReason.LENGTH
+                finished.append((request, request.block_table))
+                self._finish(request)
+        if finished:
+            self._release_slots()
         return finished
 
     def change(self, config: SchedulerConfig, hold_slots: bool) -> None:

@@ -7,8 +7,6 @@ a long run, and they can be planned at once.
 
 from __future__ import annotations
 
-from itertools import count, takewhile
-
 import numpy as np
 import numpy.typing as npt
 
@@ -22,68 +20,81 @@ from minibatch.scheduling.state import SchedulerState
 LONGEST = 256
 """Most iterations planned at once: an arrival cuts most runs short, and what was planned beyond it is lost."""
 
+Ints = npt.NDArray[np.int64]
 Taken = list[tuple[int, RequestState, int]]
 """KV blocks that a run takes, in order: iteration of the run, who gets it, which."""
+Held = list[tuple[int, RequestState]]
+"""Slots, and the finished requests that hold them."""
 
 
 class SteadyRun:
-    """What comes after `plan`, which has been committed and finished nobody.
+    """Iterations from `state` on in which every running request decodes.
 
     Attributes:
-        decodes: who writes a token in every iteration, in the order of the plan.
-        num_steps: iterations until somebody may finish; less where blocks run out: see `cut`.
+        decodes: who writes a token in every iteration, in the order of the batch, with its slot.
+        starts: the first position that each of them computes.
+        padded: slots that compute padding, behind the longest of the batch.
+        held: slots that compute nothing.
+        num_steps: iterations until somebody finishes, that one included; `cut` makes them fewer.
     """
 
-    def __init__(self, plan: Plan, state: SchedulerState) -> None:
-        self.plan = plan
+    def __init__(self, state: SchedulerState) -> None:
         self._state = state
-        self.decodes = [seq.request for seq in plan.seqs if seq.phase is Phase.DECODE]
+        self.decodes = list(state.running)
+        self.starts = [request.num_computed_tokens for request in self.decodes]
+        self.padded: Held = []
+        self.held: Held = []
+        if state.hold_slots:
+            finished = [(s, r) for s, r in enumerate(state.slots) if r is not None and r.status is Status.FINISHED]
+            self.padded, self.held = (finished, []) if state.config.compute_padding else ([], finished)
         remaining = min(r.request.sampling.max_tokens - len(r.output_token_ids) for r in self.decodes)
-        self.num_steps = min(remaining - 1, LONGEST)
+        self.num_steps = min(remaining, LONGEST)
 
-    def contexts(self) -> npt.NDArray[np.int64]:
+    @property
+    def num_seqs(self) -> int:
+        """Sequences of each batch, padding included."""
+        return len(self.decodes) + len(self.padded)
+
+    def contexts(self) -> Ints:
         """(num_steps,) KV entries that the batch reads in each iteration, its own ones and padding's included."""
-        steps = np.arange(self.num_steps, dtype=np.int64)
-        first = sum(request.num_computed_tokens for request in self.decodes) + len(self.decodes)
-        contexts = first + len(self.decodes) * steps
-        if pads := len(self.plan.seqs) - len(self.decodes):
-            contexts += pads * (self.padding_starts(self.num_steps) + 1)
+        batch = len(self.decodes)
+        first = sum(self.starts) + batch
+        contexts = np.arange(first, first + batch * self.num_steps, batch, dtype=np.int64)
+        if self.padded:
+            contexts += len(self.padded) * (self.padding_starts() + 1)
         return contexts
 
-    def padding_starts(self, num_steps: int, before: int = 0) -> npt.NDArray[np.int64]:
-        """(num_steps,) where a padded token stands in each iteration: behind the longest of the batch.
+    def padding_starts(self) -> Ints:
+        """(num_steps,) where a padded token stands in each iteration."""
+        finished = max(request.num_computed_tokens for _, request in self.padded)
+        return np.maximum(finished, max(self.starts) + np.arange(self.num_steps, dtype=np.int64))
+
+    def cut(self, num_steps: int, told: Plan | None) -> None:
+        """Keep at most `num_steps` iterations, and only those that find their blocks.
 
         Args:
-            before: iterations of the run that are committed already.
+            told: the plan that they repeat, where its reasons must stay true to the last number:
+                once a block is taken, one that counts the free ones would read otherwise.
         """
-        holders = [holder for holder in self._state.slots if holder is not None]
-        finished = max((h.num_computed_tokens for h in holders if h.status is Status.FINISHED), default=0)
-        running = max(request.num_computed_tokens for request in self.decodes) - before
-        return np.maximum(finished, running + np.arange(num_steps, dtype=np.int64))
-
-    def cut(self, num_steps: int, *, exact: bool) -> int:
-        """How many of the next `num_steps` iterations find their blocks.
-
-        Args:
-            exact: stop as well where a reason would read otherwise than in the plan, because it
-                counts the free blocks.
-        """
-        needs = sorted(step for request in self.decodes for step in self._steps_with_need(request, num_steps))
         free = len(self._state.pool.free_units)
-        if exact and any(reason.code is Code.WAITS_BLOCKS for reason in self.plan.reasons):
-            if any(blocks for _, blocks in self.plan.new_blocks):
-                return 0
+        if told is not None and any(reason.code is Code.WAITS_BLOCKS for reason in told.reasons):
             free = 0
-        return needs[free] if len(needs) > free else num_steps
+            if any(blocks for _, blocks in told.new_blocks):
+                num_steps = 0
+        needs = [step for request in self.decodes for step in self._steps_with_need(request, num_steps)]
+        self.num_steps = sorted(needs)[free] if len(needs) > free else num_steps
 
-    def commit(self, num_steps: int, token_id: int) -> Taken:
-        """Make `num_steps` iterations true, in which every request writes `token_id`."""
+    def commit(self, token_id: int) -> tuple[Taken, list[tuple[RequestState, list[int]]]]:
+        """Make the iterations true, in all of which every request writes `token_id`.
+
+        Returns the blocks that they took, and who finished with the last one, as `SchedulerState.commit` does.
+        """
+        num_steps, units = self.num_steps, self._state.pool.free_units
         needs = [
             (step, place)
             for place, request in enumerate(self.decodes)
             for step in self._steps_with_need(request, num_steps)
         ]
-        units = self._state.pool.free_units
         taken = [(step, self.decodes[place], units.pop()) for step, place in sorted(needs)]
         for _, request, block in taken:
             request.block_table.append(block)
@@ -91,29 +102,42 @@ class SteadyRun:
         for request in self.decodes:
             request.num_computed_tokens += num_steps
             request.output_token_ids.extend(tokens)
-        return taken
+        return taken, self._state.finish_written(self.decodes)
 
-    def _steps_with_need(self, request: RequestState, num_steps: int) -> takewhile[int]:
+    def _steps_with_need(self, request: RequestState, num_steps: int) -> range:
         pool = self._state.pool
         if not pool.paged:
-            return takewhile(lambda step: False, count())
-        first = len(request.block_table) * pool.block_size - request.num_computed_tokens
-        return takewhile(lambda step: step < num_steps, count(first, pool.block_size))
+            return range(0)
+        return range(
+            len(request.block_table) * pool.block_size - request.num_computed_tokens, num_steps, pool.block_size
+        )
 
 
-def steady_run(plan: Plan, policy: Policy, state: SchedulerState) -> SteadyRun | None:
-    """The iterations that follow a committed `plan` that finished nobody, if they repeat it."""
+def steady_run(policy: Policy, state: SchedulerState, latest: Plan) -> SteadyRun | None:
+    """The iterations after `latest`, which has been committed, as far as they need no asking.
+
+    Either nobody waits, and everybody who runs decodes; or they have all just decoded while others
+    waited, and would again.
+    """
     if (
         not getattr(policy, "repeats_decodes", False)
-        or plan.admitted
-        or plan.preempted
-        or plan.swap_in
-        or not plan.seqs
         or state.eos_token_id is not None
-        or any(seq.phase is Phase.PREFILL for seq in plan.seqs)
-        or any(phase is not Phase.PADDING for _, _, phase in plan.held)
-        or any(reason.code not in WAITS for reason in plan.reasons)
+        or not state.running
+        or any(request.is_prefilling for request in state.running)
     ):
         return None
-    run = SteadyRun(plan, state)
-    return run if run.num_steps > 0 else None
+    if (state.waiting or state.swapped) and not _is_repeated(latest, len(state.running)):
+        return None
+    return SteadyRun(state)
+
+
+def _is_repeated(plan: Plan, num_running: int) -> bool:
+    """Whether the plan had everybody decode who runs now, and changed nothing else."""
+    return (
+        not plan.admitted
+        and not plan.preempted
+        and sum(seq.phase is Phase.DECODE for seq in plan.seqs) == num_running
+        and all(seq.phase is not Phase.PREFILL for seq in plan.seqs)
+        and all(phase is Phase.PADDING for _, _, phase in plan.held)
+        and all(reason.code in WAITS for reason in plan.reasons)
+    )
