@@ -16,6 +16,7 @@ from minibatch.analysis.registry import FOLDER, PAST_DAY, TABLE, TEXT, read_entr
 from minibatch.engine.costs import ModelShape
 
 FILE = FOLDER / "models.toml"
+_BUNDLED = FOLDER.parent / "storyteller"
 BYTES_PER_ELEMENT = {
     "float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "float8": 1, "int8": 1, "int4": 0.5,
 }  # fmt: skip
@@ -89,6 +90,11 @@ def find_shape(name: str, weight_dtype: str = "bfloat16", kv_dtype: str | None =
         ValueError: there is no such model or dtype.
     """
     return find_model(name).shape(weight_dtype, kv_dtype)
+
+
+def bundled_shape(dtype: str) -> ModelShape:
+    """The sizes of the model that ships with Minibatch, read without torch."""
+    return _shape(_read(_BUNDLED), dtype, None)
 
 
 def shape_of_config(

@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
-from minibatch.analysis.accelerators import find_accelerator
+from minibatch.analysis.modelled import elsewhere
 from minibatch.analysis.models import load_models
 from minibatch.commands.traffic import add_traffic, traffic_of
 from minibatch.engine.costs import ModelShape
@@ -70,10 +70,10 @@ def job_settings(options: argparse.Namespace) -> dict[str, Any]:
     knobs |= {
         field.name: value for field in fields(SchedulerConfig) if (value := getattr(options, field.name)) is not None
     }
-    elsewhere = _elsewhere(options)
+    not_here = _elsewhere(options)
     if "max_model_len" not in knobs:
-        knobs["max_model_len"] = _default_length(options.model, elsewhere.get("shape"))
-    return elsewhere | {
+        knobs["max_model_len"] = _default_length(options.model, not_here.get("shape"))
+    return not_here | {
         "config": SchedulerConfig(**knobs),
         "scenario": scenario,
         "prompts": tuple(options.prompt or ()),
@@ -93,8 +93,6 @@ def job_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 def _elsewhere(options: argparse.Namespace) -> dict[str, Any]:
     """`shape` of a model and `ceilings` of accelerators that are not here; neither for what is."""
-    from minibatch.engine.devices import choose_dtype, to_device
-
     if options.tensor_parallel is not None and options.accelerator is None:
         raise ValueError("--tensor-parallel shares a model among accelerators: give --accelerator as well")
     if options.accelerator is not None and options.device != "auto":
@@ -110,15 +108,8 @@ def _elsewhere(options: argparse.Namespace) -> dict[str, Any]:
                 f"of {options.model} only the sizes are here, not the weights: use it with --clock modelled"
             )
         return {}
-    found: dict[str, Any] = {}
-    dtype = options.dtype
-    if options.accelerator is not None:
-        num_devices = 1 if options.tensor_parallel is None else options.tensor_parallel
-        found["ceilings"] = find_accelerator(options.accelerator).ceilings(dtype, num_devices)
-        dtype = found["ceilings"].dtype
-    if registered is not None:
-        found["shape"] = registered.shape(choose_dtype(dtype, to_device(options.device)))
-    return found
+    num_devices = 1 if options.tensor_parallel is None else options.tensor_parallel
+    return elsewhere(options.model, options.accelerator, num_devices, options.dtype, options.device)
 
 
 def _default_length(model: str, shape: ModelShape | None) -> int:

@@ -107,7 +107,7 @@ def _details(shown: Shown, look: Theme) -> None:
     downloads(shown)
 
 
-# -- a run on this machine ------------------------------------------------------------------------
+# -- a new run ------------------------------------------------------------------------------------
 
 
 def _run(choice: Choice, form: RunForm, look: Theme) -> None:
@@ -117,7 +117,7 @@ def _run(choice: Choice, form: RunForm, look: Theme) -> None:
         show(refusal)
     # A refusal stands alone, but a run that goes on must still be watched.
     if ticket is None or (refusal and ticket.finished):
-        st.html(intro_html("Run on this machine", RUN_SENTENCE))
+        st.html(intro_html("A new run", RUN_SENTENCE))
         if not refusal:
             show(NO_RUN)
         return
@@ -152,15 +152,12 @@ def _submit(form: RunForm) -> Notice | None:
         del st.session_state["ticket"]
     if not form.job["policies"]:
         return Notice("No policy is chosen: choose at least one in the sidebar.", "error")
-    if form.job["scenario"] is None and not form.job["prompts"]:
-        return Notice("No prompt is typed: write at least one in the sidebar.", "error")
-    try:
-        config = SchedulerConfig(**form.knobs)
-    except ValueError as error:
-        return Notice(str(error), "error")
+    if form.refusal:
+        return Notice(form.refusal, "error")
     if latest:
         latest.cancel()
-    st.session_state["ticket"] = _queue().submit(partial(jobs.run_on_engine, {**form.job, "config": config}))
+    job = {**form.job, "config": SchedulerConfig(**form.knobs)}
+    st.session_state["ticket"] = _queue().submit(partial(jobs.run_on_engine, job))
     return None
 
 

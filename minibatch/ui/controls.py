@@ -1,28 +1,29 @@
-"""The sidebar: which recording to show, or what to run on this machine."""
+"""The sidebar: which recording to show, or what to run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import streamlit as st
 
-from minibatch.recording.schema import Clock
 from minibatch.recording.storage import RecordingError
 from minibatch.scheduling import POLICIES
 from minibatch.ui import sources
-from minibatch.ui.choices import MODELS, RUN, SOURCES, TYPED
-from minibatch.ui.knobs import knob_key, knob_widgets
-from minibatch.ui.links import LinkError, knob_preset, recording_link, run_link, widget_values
-from minibatch.ui.notices import Notice
+from minibatch.ui.begins import begin_with, begins, has_begun
+from minibatch.ui.choices import RUN, SOURCES
+from minibatch.ui.knobs import knob_widgets
+from minibatch.ui.links import LinkError, recording_link, run_link, widget_values
+from minibatch.ui.machine_form import machine_form
+from minibatch.ui.notices import Notice, show
+from minibatch.ui.outlook import Outlook, foresee
 from minibatch.ui.sources import Shown
 from minibatch.ui.summary import title
+from minibatch.ui.workload_form import workload_form
 from minibatch.workload.scenarios import SCENARIOS
 
-ANOTHER = "another one"
-EXAMPLE = "Once upon a time there was a fox\nThe old woman opened the door and\nOne winter morning"
 NO_RECORDINGS = Notice("There are no bundled recordings yet: make them with python -m minibatch record.", "warning")
 NO_FILE = Notice("Choose a recording file in the sidebar.", "note")
 
@@ -32,16 +33,19 @@ class RunForm:
     """What a run would be.
 
     Attributes:
-        job: the fields of the engine's `Job` but its config, by name.
-        knobs: the fields of `SchedulerConfig`, not yet checked.
+        job: what `engine_job` makes a `Job` of, but its config: the fields of `Job` that the page offers, with
+            `accelerator` and `num_devices` in place of shape and ceilings, and a `TrafficChoice` as `traffic`.
+        knobs: the fields of `SchedulerConfig`; sound unless there is a refusal.
         pressed: start it now.
         link: parameters of an address that brings it back; None where none can.
+        refusal: why it can't start, a sentence; "" where nothing is known to be wrong.
     """
 
     job: dict[str, Any]
     knobs: dict[str, Any]
     pressed: bool
     link: dict[str, str] | None
+    refusal: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ def sidebar() -> Choice:
     """Draw the sidebar and read it. The first time, the page's address says what it begins with."""
     trouble = _follow_link()
     with st.sidebar:
-        source = st.radio("Source", SOURCES, index=SOURCES.index(_begins("source", SOURCES[0])), key="source")
+        source = st.radio("Source", SOURCES, index=SOURCES.index(begins("source", SOURCES[0])), key="source")
         shown, problem, form, link = None, None, None, None
         policies: tuple[str, ...] = ()
         if source == RUN:
@@ -87,28 +91,23 @@ def sidebar() -> Choice:
 
 def _follow_link() -> Notice | None:
     """Note with what the address wants the widgets to begin, once; says what is wrong with it."""
-    if "begins" in st.session_state:
+    if has_begun():
         return None
-    st.session_state["begins"] = {}
+    begin_with({})
     parameters = st.query_params.to_dict()
     try:
         values = widget_values(parameters, sources.bundled_files(sources.recordings_folder()))
     except LinkError as error:
         return Notice(f"This link can't be followed: {error}.", "warning")
-    st.session_state["begins"] = values | {"policies": parameters.get("policies", "").split(",") if values else []}
+    begin_with(values | {"policies": parameters.get("policies", "").split(",") if values else []})
     st.session_state["run at once"] = values.get("source") == RUN
     return None
-
-
-def _begins(key: str, otherwise: Any) -> Any:
-    """What a widget begins with. Never set as its state: a page that is clicked on while it loads loses that."""
-    return st.session_state["begins"].get(key, otherwise)
 
 
 def _policies(names: Sequence[str]) -> tuple[str, ...]:
     """Some of `names`. The choice holds from one recording to the next while they have the same policies."""
     key = f"policies {names}"
-    wanted = [name for name in _begins("policies", []) if name in names]
+    wanted = [name for name in begins("policies", []) if name in names]
     chosen = st.multiselect("Policies", names, default=wanted or list(names), key=key)
     return tuple(name for name in names if name in chosen)
 
@@ -118,7 +117,7 @@ def _bundled() -> tuple[Shown | None, Notice | None]:
     if not files:
         return None, NO_RECORDINGS
     labels = _file_labels(files)
-    first = _begins("recording", files[0])
+    first = begins("recording", files[0])
     index = files.index(first) if first in files else 0
     path = st.selectbox("Recording", files, index=index, format_func=labels.__getitem__, key="recording")
     try:
@@ -152,50 +151,40 @@ def _upload() -> tuple[Shown | None, Notice | None]:
 
 
 def _run_form(policies: tuple[str, ...]) -> RunForm:
-    scenario = _choose("Workload", [*SCENARIOS, TYPED], "scenario", format_func=_scenario_label)
-    typed = scenario == TYPED
-    prompts: tuple[str, ...] = ()
-    max_tokens = 64
-    if typed:
-        text = st.text_area("Prompts, one a line", value=_begins("prompts", EXAMPLE), height=140, key="prompts")
-        prompts = tuple(line.strip() for line in text.splitlines() if line.strip())
-        max_tokens = st.number_input(
-            "max_tokens", value=_begins("max_tokens", 64), min_value=1, step=1, key="max_tokens"
-        )
-    else:
-        st.caption(SCENARIOS[scenario].watch)
-    model = _choose("Model", [*MODELS, ANOTHER], "model")
-    if model == ANOTHER:
-        model = st.text_input("Hub name or local folder", key="model name").strip()
-    clocks = get_args(Clock)
-    clock = st.radio("Durations", clocks, index=clocks.index(_begins("clock", clocks[0])), horizontal=True, key="clock")
+    workload = workload_form()
+    machine = machine_form()
     left, right = st.columns(2)
-    seed = left.number_input("seed", value=_begins("seed", 0), min_value=0, step=1, key="seed")
-    warmth = _begins("temperature", 0.7)
+    seed = left.number_input("seed", value=begins("seed", 0), min_value=0, step=1, key="seed")
+    warmth = begins("temperature", 0.7)
     temperature = right.number_input("temperature", value=warmth, min_value=0.0, step=0.1, key="temperature")
-    preset = knob_preset(scenario)
     with st.expander("Knobs"):
-        knobs = knob_widgets(
-            scenario, {name: _begins(knob_key(scenario, name), value) for name, value in preset.items()}
-        )
-    pressed = st.button("Run", type="primary", width="stretch", key="run") or st.session_state.pop("run at once", False)
+        knobs = knob_widgets(workload.name, machine)
     job = {
         "policies": policies,
-        "scenario": None if typed else scenario,
-        "prompts": prompts,
-        "max_tokens": int(max_tokens),
-        "model": model,
-        "clock": clock,
+        "scenario": workload.name if workload.name in SCENARIOS else None,
+        "prompts": workload.prompts,
+        "traffic": workload.traffic,
+        "max_tokens": workload.max_tokens,
+        "model": machine.model,
+        "clock": machine.clock,
+        "accelerator": machine.accelerator,
+        "num_devices": machine.num_devices,
         "seed": int(seed),
         "temperature": float(temperature),
     }
-    return RunForm(job, knobs, pressed, run_link(job, knobs))
+    outlook = foresee(workload, machine, knobs, int(seed))
+    above = st.container()
+    pressed = st.button("Run", type="primary", width="stretch", key="run") or st.session_state.pop("run at once", False)
+    with above:
+        _say(outlook, pressed)
+    return RunForm(job, knobs, pressed, run_link(job, knobs), workload.missing or outlook.refusal)
 
 
-def _choose(label: str, options: list[str], key: str, format_func: Callable[[str], str] = str) -> str:
-    first = options.index(_begins(key, options[0]))
-    return st.selectbox(label, options, index=first, format_func=format_func, key=key)
-
-
-def _scenario_label(name: str) -> str:
-    return "Type your own prompts" if name == TYPED else SCENARIOS[name].title
+def _say(outlook: Outlook, pressed: bool) -> None:
+    """What is known of the run, where it is started from. Once it is refused, that stands where it would have been."""
+    if outlook.words:
+        st.caption(outlook.words)
+    if outlook.advice:
+        show(Notice(outlook.advice, "warning"))
+    if outlook.refusal and not pressed:
+        show(Notice(outlook.refusal, "warning"))

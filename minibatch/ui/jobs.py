@@ -167,8 +167,10 @@ def run_on_engine(
     should_stop: Callable[[], bool],
     on_snapshot: Callable[[Callable[[], list[Recording]]], None],
 ) -> list[Recording]:
-    """Run a job on this machine. `job` holds the fields of the engine's `Job` by name."""
+    """Run what `RunForm.job` describes, with its `config`."""
     # Only the worker imports the engine: opening the app must not import torch.
-    from minibatch.engine.session import Job, run_job
+    from minibatch.engine.session import run_job
+    from minibatch.ui.engine_job import engine_job
 
-    return run_job(Job(**job), on_progress, should_stop, on_snapshot)
+    with engine_job(job) as prepared:
+        return run_job(prepared, on_progress, should_stop, on_snapshot)

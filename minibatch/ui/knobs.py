@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import streamlit as st
 
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import KNOB_HELP, SchedulerConfig
+from minibatch.ui.begins import begins
+from minibatch.ui.machine import Machine
+from minibatch.ui.presets import knob_preset
 
 
-def knob_key(scenario: str, name: str) -> str:
-    """The key of a knob's widget: each scenario keeps its own."""
-    return f"knob {scenario} {name}"
+def knob_key(workload: str, machine: Machine, name: str) -> str:
+    """The key of a knob's widget: each workload keeps its own on each machine."""
+    return " ".join(["knob", workload, *([machine.key] if machine.key else []), name])
 
 
-def knob_widgets(scenario: str, preset: Mapping[str, Any]) -> dict[str, Any]:
-    """Every knob by name. A scenario keeps its own values, which start from `preset`."""
+def knob_widgets(workload: str, machine: Machine) -> dict[str, Any]:
+    """Every knob by name. A workload keeps its own values, which start as the address says, or from its preset."""
+    preset = knob_preset(workload, machine)
     kinds = get_type_hints(SchedulerConfig)
-    return {name: _widget(name, kind, preset[name], knob_key(scenario, name)) for name, kind in kinds.items()}
+    keys = {name: knob_key(workload, machine, name) for name in kinds}
+    return {name: _widget(name, kind, begins(keys[name], preset[name]), keys[name]) for name, kind in kinds.items()}
 
 
 def fork_knobs() -> dict[str, dict[str, Any]]:

@@ -8,16 +8,28 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from minibatch.analysis.accelerators import load_accelerators
 from minibatch.recording.schema import Clock
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.ui.choices import MODELS, RUN, TYPED
+from minibatch.ui.choices import DRAWN, MOST_REQUESTS, RUN, TYPED, models_offered
 from minibatch.ui.knobs import knob_key
+from minibatch.ui.machine import Machine, devices_key, fewest_devices, numbers_of_devices
+from minibatch.ui.presets import knob_preset
+from minibatch.ui.traffic_form import USERS, spec_values
+from minibatch.workload.arrivals import MOST_USERS, parse_arrivals
+from minibatch.workload.lengths import parse_lengths
+from minibatch.workload.request import LONGEST_S
 from minibatch.workload.scenarios import SCENARIOS
 
 _KINDS = get_type_hints(SchedulerConfig)
 _MOST_TEXT = 20_000
 """Characters of typed prompts that a link may bring."""
+_NUMBERS: tuple[tuple[str, type, float, float], ...] = (
+    ("seed", int, 0, 2**53), ("temperature", float, 0, 2**53), ("max_tokens", int, 1, 2**30),
+    ("num_requests", int, 1, MOST_REQUESTS), ("num_users", int, 1, MOST_USERS), ("think_s", float, 0, LONGEST_S),
+)  # fmt: skip
+"""Names, kinds, and the least and the most that the widgets take."""
 
 
 class LinkError(ValueError):
@@ -30,23 +42,23 @@ def recording_link(path: Path, policies: Sequence[str], offered: Sequence[str]) 
 
 
 def run_link(job: Mapping[str, Any], knobs: Mapping[str, Any]) -> dict[str, str] | None:
-    """Parameters that run a job again; None for one with a model that a link may not name."""
-    if job["model"] not in MODELS:
+    """Parameters that run `RunForm.job` again; None for one with a model that a link may not name, or with a trace."""
+    traffic = job["traffic"]
+    if job["model"] not in models_offered(job["clock"]) or (traffic and "prompt_lengths" not in traffic.traffic):
         return None
-    scenario = job["scenario"] or TYPED
-    preset = knob_preset(scenario)
-    link = {"scenario": scenario, "model": job["model"], "clock": job["clock"]}
+    machine = Machine(job["model"], job["clock"], job["accelerator"], job["num_devices"])
+    workload = job["scenario"] or (DRAWN if traffic else TYPED)
+    link = {"scenario": workload, "model": machine.model, "clock": machine.clock}
+    if machine.accelerator is not None:
+        link |= {"accelerator": machine.accelerator, "tensor_parallel": str(machine.num_devices)}
     link |= {name: str(job[name]) for name in ("seed", "temperature")}
-    if scenario == TYPED:
+    if workload == TYPED:
         link |= {"prompts": "\n".join(job["prompts"]), "max_tokens": str(job["max_tokens"])}
+    elif traffic:
+        link |= {name: str(value) for name, value in traffic.traffic.items()}
+    preset = knob_preset(workload, machine)
     link |= {name: str(value) for name, value in knobs.items() if value != preset[name]}
     return link | _policies(job["policies"], tuple(POLICIES))
-
-
-def knob_preset(scenario: str) -> dict[str, Any]:
-    """Every knob as a scenario sets it."""
-    own = SCENARIOS[scenario].knobs if scenario in SCENARIOS else {}
-    return {knob.name: own.get(knob.name, knob.default) for knob in fields(SchedulerConfig)}
 
 
 def widget_values(parameters: Mapping[str, str], recordings: Sequence[Path]) -> dict[str, Any]:
@@ -96,20 +108,67 @@ def _recording(parameters: Mapping[str, str], recordings: Sequence[Path]) -> dic
 
 
 def _run(parameters: Mapping[str, str]) -> dict[str, Any]:
-    scenario = _one_of("scenario", parameters["scenario"], (*SCENARIOS, TYPED))
-    values: dict[str, Any] = {"source": RUN, "scenario": scenario}
-    choices = {"model": MODELS, "clock": get_args(Clock)}
-    values |= {name: _one_of(name, parameters[name], known) for name, known in choices.items() if name in parameters}
-    for name, kind, least in (("seed", int, 0), ("temperature", float, 0), ("max_tokens", int, 1)):
+    workload = _one_of("scenario", parameters["scenario"], (*SCENARIOS, TYPED, DRAWN))
+    values: dict[str, Any] = {"source": RUN, "scenario": workload}
+    machine = _machine(parameters, values)
+    for name, kind, least, most in _NUMBERS:
         if name in parameters:
             values[name] = _parse(name, parameters[name], kind)
-            if values[name] < least:
-                raise LinkError(f"{name} is {parameters[name]!r}, and at least {least} is wanted")
+            if not least <= values[name] <= most:
+                wanted = f"at least {least}" if values[name] < least else f"at most {most:,}"
+                raise LinkError(f"{name} is {parameters[name]!r}, and {wanted} is wanted")
     if "prompts" in parameters:
         values["prompts"] = parameters["prompts"][:_MOST_TEXT]
+    if workload == DRAWN:
+        values |= _drawn(parameters)
     for knob in fields(SchedulerConfig):
         if knob.name in parameters:
-            values[knob_key(scenario, knob.name)] = parse_knob(knob.name, parameters[knob.name])
+            values[knob_key(workload, machine, knob.name)] = parse_knob(knob.name, parameters[knob.name])
+    return values
+
+
+def _machine(parameters: Mapping[str, str], values: dict[str, Any]) -> Machine:
+    """The machine that a link names; what it says goes into `values`."""
+    found: dict[str, Any] = {"clock": "measured", "model": "bundled", "accelerator": None}
+
+    def take(name: str, known: Sequence[str], text: str) -> None:
+        found[name] = values[name] = _one_of(name, text, known)
+
+    if "clock" in parameters:
+        take("clock", get_args(Clock), parameters["clock"])
+    is_modelled = found["clock"] == "modelled"
+    if "model" in parameters:
+        # Of a model with random weights only the sizes matter to a modelled run, and they are published.
+        text = parameters["model"].removeprefix("random:") if is_modelled else parameters["model"]
+        take("model", models_offered(found["clock"]), text)
+    if "accelerator" in parameters:
+        if not is_modelled:
+            raise LinkError(f"accelerator is {parameters['accelerator']!r}, and clock=modelled is wanted with it")
+        take("accelerator", tuple(load_accelerators()), parameters["accelerator"])
+    model, accelerator, num_devices = found["model"], found["accelerator"], 1
+    if accelerator is not None:
+        num_devices = fewest_devices(accelerator, model)
+        if "tensor_parallel" in parameters:
+            allowed = tuple(map(str, numbers_of_devices(model)))
+            num_devices = int(_one_of("tensor_parallel", parameters["tensor_parallel"], allowed))
+            values[devices_key(accelerator, model)] = num_devices
+    return Machine(model, found["clock"], accelerator, num_devices)
+
+
+def _drawn(parameters: Mapping[str, str]) -> dict[str, Any]:
+    """Arrivals and lengths; with users, who are no process, in the place of arrivals."""
+    values: dict[str, Any] = {"arrivals": USERS} if "num_users" in parameters else {}
+    for name, parse in (
+        ("arrivals", parse_arrivals),
+        ("prompt_lengths", parse_lengths),
+        ("output_lengths", parse_lengths),
+    ):
+        if name in parameters and name not in values:
+            try:
+                parse(parameters[name])
+            except ValueError as error:
+                raise LinkError(f"{name}: {error}") from error
+            values |= spec_values(name, parameters[name].strip())
     return values
 
 

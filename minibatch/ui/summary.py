@@ -8,7 +8,11 @@ from html import escape
 from minibatch.analysis.formats import plural
 from minibatch.recording.schema import Header, Recording
 from minibatch.workload.scenarios import SCENARIOS
+from minibatch.workload.traces import FORMATS
 
+_DRAWN = "prompts "
+_TRACES = tuple(f"{known.title} " for known in FORMATS.values())
+"""How the words of drawn requests and of traces begin (`Traffic.load`)."""
 _OTHER_TITLES = {"typed prompts": "Your own prompts", "requests file": "Requests from a file"}
 
 
@@ -16,12 +20,23 @@ def title(header: Header) -> str:
     """What was run, in a few words."""
     if header.scenario in SCENARIOS:
         return SCENARIOS[header.scenario].title
+    if header.scenario.startswith(_DRAWN):
+        return "Requests drawn at random"
+    if header.scenario.startswith(_TRACES):
+        return header.scenario.partition(", ")[0]
     return _OTHER_TITLES.get(header.scenario, header.scenario)
 
 
 def watch(header: Header) -> str:
-    """What there is to see, "" where nobody has said."""
-    return SCENARIOS[header.scenario].watch if header.scenario in SCENARIOS else ""
+    """What there is to see, or of traffic what it is and how it was changed; "" where nobody has said."""
+    if header.scenario in SCENARIOS:
+        return SCENARIOS[header.scenario].watch
+    said = header.scenario
+    if said.startswith(_TRACES):
+        said = said.partition(", ")[2]
+    elif not said.startswith(_DRAWN):
+        return ""
+    return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
 def provenance(header: Header) -> str:

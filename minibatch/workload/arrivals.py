@@ -136,7 +136,7 @@ class ClosedLoop:
         return f"a closed loop of {users} thinking {self.think_s:g} s"
 
 
-_KNOWN: Known[Arrivals] = {
+ARRIVALS: Known[Arrivals] = {
     "at-once": (AtOnce, ()),
     "poisson": (Poisson, ("rate",)),
     "gamma": (Gamma, ("rate", "burstiness")),
@@ -148,7 +148,7 @@ ARRIVAL_FORMS = "at-once, poisson:RATE, gamma:RATE:BURSTINESS or onoff:RATE:ON_S
 
 def parse_arrivals(spec: str) -> Arrivals:
     """The process that `spec` says, as in "poisson:20" (requests a second); ValueError says how to write it."""
-    return parse_spec(spec, _KNOWN, "arrivals")
+    return parse_spec(spec, ARRIVALS, "arrivals")
 
 
 def _check_rate(rate: float) -> None:

@@ -130,7 +130,7 @@ class Empirical:
         return rng.choice(np.array(self.seen, dtype=np.int64), num_requests)
 
 
-_KNOWN: Known[TokenLengths] = {
+LENGTHS: Known[TokenLengths] = {
     "fixed": (Fixed, ("tokens",)),
     "uniform": (Uniform, ("low", "high")),
     "lognormal": (Lognormal, ("mean", "sigma")),
@@ -142,7 +142,7 @@ LENGTH_FORMS = "fixed:TOKENS, uniform:LOW:HIGH, lognormal:MEAN:SIGMA or exponent
 
 def parse_lengths(spec: str) -> TokenLengths:
     """The distribution that `spec` says, as in "uniform:32:512"; ValueError says how to write it."""
-    return parse_spec(spec, _KNOWN, "lengths")
+    return parse_spec(spec, LENGTHS, "lengths")
 
 
 def _check_whole(name: str, value: float) -> None:

@@ -13,22 +13,23 @@ from hypothesis import strategies as st
 
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.ui.choices import MODELS, RUN, TYPED
+from minibatch.ui.choices import DRAWN, MODELS, RUN, TYPED
 from minibatch.ui.links import (
     LinkError,
-    knob_preset,
     parse_knob,
     recording_link,
     run_link,
     start_of,
     widget_values,
 )
+from minibatch.ui.presets import knob_preset
 from minibatch.workload.scenarios import SCENARIOS
 
 FILES = [Path("here/chat.mbr"), Path("here/long-document.mbr")]
 JOB: dict[str, Any] = {
     "policies": tuple(POLICIES), "scenario": "chat", "prompts": (), "max_tokens": 64,
-    "model": "bundled", "clock": "measured", "seed": 0, "temperature": 0.7,
+    "model": "bundled", "clock": "measured", "accelerator": None, "num_devices": 1, "traffic": None,
+    "seed": 0, "temperature": 0.7,
 }  # fmt: skip
 OTHERS: dict[str, Any] = {
     "max_num_seqs": 3, "max_num_batched_tokens": 17, "max_model_len": 512, "block_size": 4, "num_kv_blocks": 80,
@@ -38,8 +39,9 @@ OTHERS: dict[str, Any] = {
 """Another value than the default for every knob."""
 KNOBS = [field.name for field in fields(SchedulerConfig)]
 NAMES = [
-    "recording", "scenario", "model", "clock", "seed", "temperature", "max_tokens", "prompts", "policies",
-    "t", "axis", "focus", "pin", "view", "speed", "loop", *KNOBS,
+    "recording", "scenario", "model", "clock", "accelerator", "tensor_parallel", "num_requests", "arrivals",
+    "prompt_lengths", "output_lengths", "num_users", "think_s", "seed", "temperature", "max_tokens", "prompts",
+    "policies", "t", "axis", "focus", "pin", "view", "speed", "loop", *KNOBS,
 ]  # fmt: skip
 ODD = st.sampled_from(
     ["", "nan", "inf", "-inf", "1e400", "1e15", "-1", "0.5", "1_0", "٣", "0x10", "chat", TYPED, "bundled", "True",
@@ -87,13 +89,13 @@ def test_a_knob_is_left_out_where_the_scenario_has_it_so() -> None:
 def test_a_run_comes_back_as_the_values_of_its_widgets(scenario: str | None) -> None:
     job = {
         **JOB, "scenario": scenario, "policies": ("static", "chunked"), "prompts": () if scenario else ("a & b", "ü=?"),
-        "max_tokens": 9, "model": "random:gpt2", "clock": "modelled", "seed": 12, "temperature": 0.05,
+        "max_tokens": 9, "model": "random:gpt2", "clock": "measured", "seed": 12, "temperature": 0.05,
     }  # fmt: skip
     name = scenario or TYPED
     link = run_link(job, preset_and(OTHERS, name))
     assert link is not None
     assert link["policies"] == "static,chunked"
-    wanted = {"source": RUN, "scenario": name, "model": "random:gpt2", "clock": "modelled"}
+    wanted = {"source": RUN, "scenario": name, "model": "random:gpt2", "clock": "measured"}
     wanted |= {"seed": 12, "temperature": 0.05}
     if scenario is None:
         wanted |= {"prompts": "a & b\nü=?", "max_tokens": 9}
@@ -114,7 +116,7 @@ def test_only_models_that_are_offered_stand_in_a_link(model: str) -> None:
     [
         ({"recording": "<b>gone</b>"}, "the link names the recording '<b>gone</b>', which is not here"),
         ({"recording": "../here/chat"}, "the link names the recording '../here/chat', which is not here"),
-        ({"scenario": "chess"}, f"scenario is 'chess', and one of {', '.join([*SCENARIOS, TYPED])} is wanted"),
+        ({"scenario": "chess"}, f"scenario is 'chess', and one of {', '.join([*SCENARIOS, TYPED, DRAWN])} is wanted"),
         ({"scenario": "chat", "clock": "guessed"}, "clock is 'guessed', and one of measured, modelled is wanted"),
         ({"scenario": "chat", "block_size": "large"}, "block_size is 'large', and a whole number is wanted"),
         ({"scenario": "chat", "block_size": "1.5"}, "block_size is '1.5', and a whole number is wanted"),

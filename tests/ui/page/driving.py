@@ -95,7 +95,7 @@ def lanes(app: AppTest, key: str = "player") -> list[str]:
 
 
 def choose_run(app: AppTest) -> AppTest:
-    app.radio(key="source").set_value("Run on this machine")
+    app.radio(key="source").set_value("New run")
     return rerun(app)
 
 

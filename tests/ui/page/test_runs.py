@@ -111,7 +111,7 @@ def test_a_run_with_somebodys_own_model_has_no_link(monkeypatch: pytest.MonkeyPa
     engine = Engine(monkeypatch, [static()])
     engine.gate.set()
     app = choose_run(open_app())
-    app.selectbox(key="model").set_value("another one")
+    app.selectbox(key="model measured").set_value("another one")
     rerun(app)
     app.text_input(key="model name").set_value(" someone/gpt2 ")
     finish(app, press(app))

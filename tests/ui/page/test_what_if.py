@@ -61,7 +61,7 @@ def test_a_wish_is_granted_once_and_belongs_to_its_recordings() -> None:
     assert app.session_state["fork"][2] is ticket
     app.multiselect[0].set_value(["chunked"])
     assert list(players(rerun(app))) == ["player", "fork"]
-    app.radio(key="source").set_value("Run on this machine")
+    app.radio(key="source").set_value("New run")
     assert list(players(rerun(app))) == []
     app.radio(key="source").set_value("Recorded")
     assert list(players(rerun(app))) == ["player", "fork"]
