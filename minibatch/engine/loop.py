@@ -11,6 +11,7 @@ from minibatch.engine.costs import ModelShape, Totals, count, sums_of
 from minibatch.engine.executor import Executor, Result
 from minibatch.engine.recorder import Recorder
 from minibatch.engine.roofline_executor import PLACEHOLDER_TOKEN, RooflineExecutor
+from minibatch.engine.tally import Tally
 from minibatch.engine.text import Tokenizer, pieces
 from minibatch.recording.schema import Header, Recording
 from minibatch.scheduling.config import SchedulerConfig
@@ -57,6 +58,7 @@ class Engine:
         check: bool = True,
         loop: ClosedLoop | None = None,
         fast_forward: bool = False,
+        recorder: Recorder | Tally | None = None,
     ) -> None:
         self.policy = policy
         self.executor = executor
@@ -64,7 +66,7 @@ class Engine:
         self.check = check
         self.state = SchedulerState(config, policy.hold_slots, eos_token_id)
         self.fast_forward = fast_forward
-        self.recorder = Recorder()
+        self.recorder = Recorder() if recorder is None else recorder
         self.num_arrived = 0
         self.num_finished = 0
         self._source = arrival_source(requests, loop)
@@ -72,7 +74,7 @@ class Engine:
 
     @property
     def requests(self) -> Sequence[RequestState]:
-        """Progress of every request that has arrived, in order of id."""
+        """Progress of every request that has arrived, in order of id; nobody's where a tally keeps none."""
         return self.recorder.requests
 
     @property
@@ -126,7 +128,7 @@ class Engine:
                 return True
             if on_step is not None:
                 on_step(self, plan)
-        return self._is_done
+        return self.is_done
 
     def change(
         self, policy: Policy | None = None, config: SchedulerConfig | None = None, executor: Executor | None = None
@@ -143,12 +145,14 @@ class Engine:
 
     def recording(self, header: Header, tokenizer: Tokenizer | None = None) -> Recording:
         """Everything recorded so far; with a tokenizer, the text that was written as well."""
+        if not isinstance(self.recorder, Recorder):
+            raise TypeError("this run's iterations are not recorded: ask its tally for the outcome")
         states = [*self.requests, *(RequestState(request) for request in self._source.pending)]
         texts = [pieces(tokenizer, r.output_token_ids) if tokenizer else [] for r in states]
-        return self.recorder.recording(header, states, texts, self._is_done)
+        return self.recorder.recording(header, states, texts, self.is_done)
 
     @property
-    def _is_done(self) -> bool:
+    def is_done(self) -> bool:
         return not self._source.pending and not self.state.has_work
 
     def _arrive(self) -> None:
@@ -186,7 +190,7 @@ class Engine:
         if next_ns is not None:  # an iteration that has begun before somebody arrives is not disturbed
             num_steps = int(np.searchsorted(ends - durations, next_ns))
         costs = sums_of(parts, run.num_steps)
-        run.cut(num_steps, told=latest)
+        run.cut(num_steps, told=latest if self.recorder.is_exact else None)
         if not run.num_steps:
             return None
         durations, costs = durations[: run.num_steps], costs[:, : run.num_steps]

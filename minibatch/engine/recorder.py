@@ -33,7 +33,13 @@ _CODE_NUMBER = {code: number for number, code in enumerate(CODES)}
 
 
 class Recorder:
-    """Collects one run; `recording` may be taken at any time and holds all that was appended."""
+    """Collects one run; `recording` may be taken at any time and holds all that was appended.
+
+    Attributes:
+        is_exact: every number of every reason counts.
+    """
+
+    is_exact = True
 
     def __init__(self) -> None:
         self.num_iterations = 0

@@ -38,6 +38,11 @@ class KVPool:
         """Free blocks that can be handed out."""
         return len(self.free_units) * self.unit
 
+    @property
+    def num_held(self) -> int:
+        """Blocks that belong to somebody; those left over at the end belong to nobody."""
+        return self.num_blocks // self.unit * self.unit - self.num_free
+
     def max_blocks(self, num_tokens: int) -> int:
         """Blocks that a request of `num_tokens` tokens holds at its largest."""
         return blocks_for(num_tokens, self.block_size) if self.paged else self.unit
@@ -79,6 +84,11 @@ class KVDraft:
     @property
     def num_free(self) -> int:
         return (len(self.pool.free_units) - self.num_taken + len(self.returned)) * self.pool.unit
+
+    @property
+    def num_held(self) -> int:
+        """Blocks that would belong to somebody."""
+        return self.pool.num_held + (self.num_taken - len(self.returned)) * self.pool.unit
 
     def missing(self, num_held: int, num_tokens: int) -> int:
         """Blocks to add to `num_held` so that `num_tokens` tokens fit."""

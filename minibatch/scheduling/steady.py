@@ -55,6 +55,11 @@ class SteadyRun:
         """Sequences of each batch, padding included."""
         return len(self.decodes) + len(self.padded)
 
+    @property
+    def num_held_blocks(self) -> int:
+        """KV blocks that belong to somebody before the run."""
+        return self._state.pool.num_held
+
     def contexts(self) -> Ints:
         """(num_steps,) KV entries that the batch reads in each iteration, its own ones and padding's included."""
         batch = len(self.decodes)

@@ -1,0 +1,146 @@
+"""Adds up what iterations do, in place of recording them: for studies of many long runs."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from minibatch.engine.costs import Costs
+from minibatch.engine.executor import Result
+from minibatch.recording.outcome import NUM_BINS, REQUEST_COLUMNS, Outcome, gap_bin, gap_bins
+from minibatch.recording.reasons import WAITS, Code, Reason
+from minibatch.scheduling.plan import Plan
+from minibatch.scheduling.request_state import RequestState
+from minibatch.scheduling.steady import SteadyRun, Taken
+
+Ints = npt.NDArray[np.int64]
+
+
+class Tally:
+    """Takes what a `Recorder` takes and keeps one row a completed request; `outcome` may be asked at any time.
+
+    Args:
+        num_kv_blocks: of the pool.
+        ridge: of the device, in FLOP/byte: iterations at or above it are compute-bound.
+    """
+
+    is_exact = False
+
+    def __init__(self, num_kv_blocks: int, ridge: float) -> None:
+        self.num_iterations = 0
+        self.requests: Sequence[RequestState] = ()  # nobody is kept
+        self._num_kv_blocks = num_kv_blocks
+        self._ridge = ridge
+        self._rows = array("q")
+        self._arrivals = array("q")
+        self._scheduled: dict[int, int] = {}
+        self._first: dict[int, int] = {}
+        self._last: dict[int, int] = {}
+        self._waits: dict[int | None, Code] = {}
+        self._waiting_ns: dict[Code, int] = {}
+        self._gaps = [0] * NUM_BINS
+        self._gap_ns = self._held_block_ns = self._end_ns = self._busy_ns = self._computing_ns = 0
+        self._num_refused = self._num_preemptions = 0
+        self._run_ends: Ints = np.zeros(0, dtype=np.int64)
+
+    def arrive(self, request: RequestState) -> None:
+        """Count a request that has come."""
+        self._arrivals.append(request.request.arrival_ns)
+
+    def note(self, reason: Reason) -> None:
+        """Count a refusal or a preemption, and remember what is waited for."""
+        code = reason.code
+        if code in WAITS:
+            self._waits[reason.request_id] = code
+        elif code in (Code.ADMITTED, Code.RESUMED):
+            self._waits.pop(reason.request_id, None)
+        elif code in (Code.PREEMPTED_RECOMPUTE, Code.PREEMPTED_SWAP):
+            self._num_preemptions += 1
+        elif code in (Code.REFUSED_LENGTH, Code.REFUSED_BLOCKS):
+            self._num_refused += 1
+
+    def append(self, plan: Plan, result: Result, start_ns: int, duration_ns: int, costs: Costs) -> None:
+        """Count one iteration, between its execution and its commit."""
+        end_ns = start_ns + duration_ns
+        for request, _ in plan.admitted:
+            self._scheduled.setdefault(request.request_id, start_ns)
+        for seq in plan.seqs:
+            if seq.samples:
+                self._write(seq.request.request_id, end_ns)
+        self._pass(start_ns, duration_ns, 1)
+        if costs.flops >= self._ridge * costs.bytes:
+            self._computing_ns += duration_ns
+        if plan.kv is not None:
+            self._held_block_ns += plan.kv.num_held * duration_ns
+
+    def append_run(self, run: SteadyRun, start_ns: int, durations: Ints, costs: Ints, token_id: int) -> None:
+        """Count the iterations of a run before it is committed; then `take` its blocks."""
+        total = int(durations.sum())
+        self._run_ends = np.cumsum(durations)
+        end_ns, batch = start_ns + total, len(run.decodes)
+        first_end = start_ns + int(durations[0])
+        for request in run.decodes:
+            self._write(request.request_id, first_end)
+            self._last[request.request_id] = end_ns
+        for index in gap_bins(durations[1:]).tolist():
+            self._gaps[index] += batch
+        self._gap_ns += batch * (end_ns - first_end)
+        self._pass(start_ns, total, run.num_steps)
+        self._computing_ns += int(durations[costs[0] >= self._ridge * costs[1:].sum(axis=0)].sum())
+        self._held_block_ns += run.num_held_blocks * total
+
+    def take(self, run: SteadyRun, taken: Taken) -> None:
+        """Count the blocks that a run just counted has taken, from their iterations to its end."""
+        if taken:
+            begins = [int(self._run_ends[step - 1]) if step else 0 for step, _, _ in taken]
+            self._held_block_ns += len(taken) * int(self._run_ends[-1]) - sum(begins)
+
+    def finish(self, request: RequestState, block_table: Sequence[int]) -> None:
+        """Keep the row of a request that leaves."""
+        key = request.request_id
+        self._rows.extend(
+            (
+                key, request.request.arrival_ns, self._scheduled.pop(key), self._first.pop(key), self._last.pop(key),
+                request.request.num_prompt_tokens, len(request.output_token_ids), request.num_preemptions,
+            )
+        )  # fmt: skip
+
+    def outcome(self, is_complete: bool) -> Outcome:
+        """Everything so far."""
+        rows = np.array(self._rows, dtype=np.int64).reshape(-1, len(REQUEST_COLUMNS))
+        return Outcome(
+            requests=dict(zip(REQUEST_COLUMNS, np.ascontiguousarray(rows.T), strict=True)),
+            arrival_ns=np.array(self._arrivals, dtype=np.int64),
+            num_refused=self._num_refused,
+            end_ns=self._end_ns,
+            num_iterations=self.num_iterations,
+            num_preemptions=self._num_preemptions,
+            busy_ns=self._busy_ns,
+            computing_ns=self._computing_ns,
+            waiting_ns=dict(self._waiting_ns),
+            held_block_ns=self._held_block_ns,
+            num_kv_blocks=self._num_kv_blocks,
+            gaps=np.array(self._gaps, dtype=np.int64),
+            gap_ns=self._gap_ns,
+            is_complete=is_complete,
+        )
+
+    def _write(self, request_id: int, end_ns: int) -> None:
+        last = self._last.get(request_id)
+        if last is None:
+            self._first[request_id] = end_ns
+        else:
+            self._gaps[gap_bin(end_ns - last)] += 1
+            self._gap_ns += end_ns - last
+        self._last[request_id] = end_ns
+
+    def _pass(self, start_ns: int, duration_ns: int, num_iterations: int) -> None:
+        self.num_iterations += num_iterations
+        self._end_ns = start_ns + duration_ns
+        self._busy_ns += duration_ns
+        if self._waits:
+            code = next(reversed(self._waits.values()))
+            self._waiting_ns[code] = self._waiting_ns.get(code, 0) + duration_ns
