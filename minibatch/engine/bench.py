@@ -21,6 +21,7 @@ from minibatch.engine.ceilings import Ceilings
 from minibatch.engine.costs import count
 from minibatch.engine.gpt2 import GPT2
 from minibatch.engine.loop import Engine
+from minibatch.engine.recorder import Recorder
 from minibatch.engine.torch_executor import TorchExecutor
 from minibatch.recording.schema import Phase
 from minibatch.scheduling import find_policy

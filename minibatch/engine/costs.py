@@ -184,6 +184,23 @@ class Operator:
     def bytes(self) -> Amount:
         return self.bytes_weights + self.bytes_kv + self.bytes_activations
 
+    def at(self, step: int) -> Operator:
+        """That of one iteration of many."""
+        values = (self.flops, self.bytes_weights, self.bytes_kv, self.bytes_activations)
+        return Operator(self.name, *(value[step] if isinstance(value, np.ndarray) else value for value in values))
+
+
+def together(parts: Iterable[Operator]) -> Operator:
+    """The work of some operators as that of one."""
+    parts = tuple(parts)
+    return Operator(
+        " and ".join(part.name for part in parts),
+        sum(part.flops for part in parts),
+        sum(part.bytes_weights for part in parts),
+        sum(part.bytes_kv for part in parts),
+        sum(part.bytes_activations for part in parts),
+    )
+
 
 def total(seqs: Iterable[ScheduledSeq]) -> Totals:
     """The totals of one iteration that runs `seqs` (`plan.seqs`, or only those that decode)."""
@@ -205,11 +222,16 @@ def operators(totals: Totals, shape: ModelShape) -> tuple[Operator, ...]:
     writes KV. The weights are counted once however many sequences share them; those of the lm_head
     only where a row is sampled.
     """
-    positions, sampled = totals.positions, totals.sampled
+    embedding, linear, lm_head = matrices(totals.positions, totals.sampled, shape)
+    return embedding, linear, attention(totals, shape), lm_head
+
+
+def matrices(positions: Count, sampled: Count, shape: ModelShape) -> tuple[Operator, Operator, Operator]:
+    """The operators that don't see the context: embedding, linear and lm_head."""
     layers, c, q, kv, inner = shape.n_layer, shape.n_embd, shape.q_dim, shape.kv_dim, shape.n_inner
     lookups = positions * c * (2 if shape.has_biases else 1)  # token rows, and learned position rows
-    output = c * shape.vocab_size + shape._final_norm
     linear_rows = 4 * c + 2 * q + 2 * kv + shape.num_mlp_matrices * inner
+    output = c * shape.vocab_size + shape._final_norm
     weight, activation = shape.bytes_per_weight, shape.bytes_per_activation
     return (
         Operator("embedding", 0 * positions, bytes_weights=lookups * weight),
@@ -220,17 +242,22 @@ def operators(totals: Totals, shape: ModelShape) -> tuple[Operator, ...]:
             bytes_activations=positions * layers * linear_rows * activation,
         ),
         Operator(
-            "attention",
-            4 * layers * q * totals.rectangle,
-            bytes_kv=2 * layers * kv * (positions + totals.context) * shape.bytes_per_kv,
-            bytes_activations=positions * layers * 2 * q * activation,
-        ),
-        Operator(
             "lm_head",
             2 * sampled * c * shape.vocab_size,
             bytes_weights=(sampled > 0) * output * weight,
             bytes_activations=sampled * (c + shape.vocab_size) * activation,
         ),
+    )
+
+
+def attention(totals: Totals, shape: ModelShape) -> Operator:
+    """The operator that sees the context."""
+    layers, q = shape.n_layer, shape.q_dim
+    return Operator(
+        "attention",
+        4 * layers * q * totals.rectangle,
+        bytes_kv=2 * layers * shape.kv_dim * (totals.positions + totals.context) * shape.bytes_per_kv,
+        bytes_activations=totals.positions * layers * 2 * q * shape.bytes_per_activation,
     )
 
 
@@ -246,14 +273,17 @@ def sum_of(parts: Iterable[Operator]) -> Costs:
 
 
 def sums_of(parts: Iterable[Operator], num_steps: int) -> npt.NDArray[np.int64]:
-    """(4, num_steps) what `sum_of` says of each iteration: FLOPs, and bytes of weights, KV and activations."""
+    """(4, num_steps) what `sum_of` says of each of the first iterations, in the order of its fields."""
     parts = tuple(parts)
     sums = np.empty((4, num_steps), dtype=np.int64)
-    sums[0] = sum(part.flops for part in parts)
-    sums[1] = np.rint(sum(part.bytes_weights for part in parts))
-    sums[2] = np.rint(sum(part.bytes_kv for part in parts))
-    sums[3] = np.rint(sum(part.bytes_activations for part in parts))
+    sums[0] = _first(sum(part.flops for part in parts), num_steps)
+    for row, name in enumerate(("bytes_weights", "bytes_kv", "bytes_activations"), start=1):
+        sums[row] = np.rint(_first(sum(getattr(part, name) for part in parts), num_steps))
     return sums
+
+
+def _first(values: Amount, num_steps: int) -> Amount:
+    return values[:num_steps] if isinstance(values, np.ndarray) else values
 
 
 def count(seqs: Iterable[ScheduledSeq], shape: ModelShape) -> Costs:

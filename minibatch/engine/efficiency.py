@@ -17,6 +17,8 @@ class Efficiency:
         linear_memory, attention_memory, lm_head_memory: of peak bytes/s.
         step_ns: fixed cost of an iteration, nanoseconds.
         seq_ns: fixed cost of each sequence in it, nanoseconds.
+        batch_ns: further fixed cost of one that computes more than one position, nanoseconds: kernels
+            wake threads, and matrix products lay their weights out for several rows.
         source: "none: the bare roofline", or what it was fitted to.
 
     Raises:
@@ -31,6 +33,7 @@ class Efficiency:
     lm_head_memory: float = 1.0
     step_ns: float = 0.0
     seq_ns: float = 0.0
+    batch_ns: float = 0.0
     source: str = "none: the bare roofline"
 
     def __post_init__(self) -> None:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from minibatch.engine.costs import Costs
+import numpy as np
+import numpy.typing as npt
+
+from minibatch.engine.costs import Costs, Operator, sum_of, sums_of
 from minibatch.recording.schema import Clock
 from minibatch.scheduling.plan import Plan
+
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,39 @@ class Result:
     duration_ns: int
     host_ns: int = 0
     costs: Costs | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run of iterations gave in which only the context grows.
+
+    Attributes:
+        durations: (num_steps,) nanoseconds; none is shorter than the one before it.
+        ends: (num_steps,) when each ended, nanoseconds from the start of the whole run.
+        parts: the work by operator, for num_steps iterations or more.
+        token_id: what every request wrote in each of them.
+    """
+
+    durations: Ints
+    ends: Ints
+    parts: tuple[Operator, ...]
+    token_id: int
+
+    @property
+    def start_ns(self) -> int:
+        return int(self.ends[0] - self.durations[0])
+
+    @property
+    def end_ns(self) -> int:
+        return int(self.ends[-1])
+
+    def costs(self) -> Ints:
+        """(4, num_steps) FLOPs, and bytes of weights, KV and activations."""
+        return sums_of(self.parts, len(self.durations))
+
+    def costs_at(self, step: int) -> Costs:
+        """The work of one of the iterations."""
+        return sum_of(part.at(step) for part in self.parts)
 
 
 class Executor(Protocol):

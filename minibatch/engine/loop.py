@@ -7,8 +7,8 @@ from time import perf_counter_ns
 
 import numpy as np
 
-from minibatch.engine.costs import ModelShape, Totals, count, sums_of
-from minibatch.engine.executor import Executor, Result
+from minibatch.engine.costs import ModelShape, count
+from minibatch.engine.executor import Executor, Result, RunResult
 from minibatch.engine.recorder import Recorder
 from minibatch.engine.roofline_executor import PLACEHOLDER_TOKEN, RooflineExecutor
 from minibatch.engine.tally import Tally
@@ -179,25 +179,25 @@ class Engine:
 
     def _repeat(self, latest: Plan) -> Finished | None:
         """Take the iterations after `latest` that need no asking; None where there are none."""
+        next_ns = self._source.next_ns
+        if next_ns is not None and next_ns <= self.state.now_ns:
+            return None
         run = steady_run(self.policy, self.state, latest)
         if run is None or not isinstance(self.executor, RooflineExecutor):
             return None
-        contexts = run.contexts()
-        totals = Totals(run.num_seqs, contexts, contexts, len(run.decodes))
-        durations, parts = self.executor.execute_run(totals, run.num_seqs)
+        durations, parts = self.executor.execute_run(run.contexts(), run.num_seqs, len(run.decodes))
         ends = self.state.now_ns + np.cumsum(durations)
-        num_steps, next_ns = run.num_steps, self._source.next_ns
+        num_steps = run.num_steps
         if next_ns is not None:  # an iteration that has begun before somebody arrives is not disturbed
             num_steps = int(np.searchsorted(ends - durations, next_ns))
-        costs = sums_of(parts, run.num_steps)
         run.cut(num_steps, told=latest if self.recorder.is_exact else None)
         if not run.num_steps:
             return None
-        durations, costs = durations[: run.num_steps], costs[:, : run.num_steps]
-        self.recorder.append_run(run, self.state.now_ns, durations, costs, PLACEHOLDER_TOKEN)
+        result = RunResult(durations[: run.num_steps], ends[: run.num_steps], parts, PLACEHOLDER_TOKEN)
+        self.recorder.append_run(run, result)
         taken, finished = run.commit(PLACEHOLDER_TOKEN)
-        self.recorder.take(run, taken)
-        self._let_go(finished, int(ends[run.num_steps - 1]))
+        self.recorder.take(run, result, taken)
+        self._let_go(finished, result.end_ns)
         return finished
 
     def _let_go(self, finished: Finished, end_ns: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minibatch.engine.costs import Costs
-from minibatch.engine.executor import Result
+from minibatch.engine.executor import Result, RunResult
 from minibatch.recording.reasons import NUMBERS, WAITS, Code, Reason
 from minibatch.recording.schema import (
     BLOCK_COLUMNS,
@@ -95,20 +95,14 @@ class Recorder:
             self._entries.append((i, slot, request.request_id, int(phase), request.num_computed_tokens, 0, 0, -1))
         self.num_iterations += 1
 
-    def append_run(self, run: SteadyRun, start_ns: int, durations: Ints, costs: Ints, token_id: int) -> None:
-        """Record the iterations of a run before it is committed; then `take` its blocks.
-
-        Args:
-            durations: (num_steps,) nanoseconds.
-            costs: (4, num_steps), as `costs.sums_of` has them.
-            token_id: what everybody writes.
-        """
-        starts = start_ns + np.cumsum(durations) - durations
-        self._iterations.extend(np.stack([starts, durations, durations, *costs], axis=1))
-        self._entries.extend(_entries(run, self.num_iterations, token_id))
+    def append_run(self, run: SteadyRun, result: RunResult) -> None:
+        """Record the iterations of a run before it is committed; then `take` its blocks."""
+        durations = result.durations
+        self._iterations.extend(np.stack([result.ends - durations, durations, durations, *result.costs()], axis=1))
+        self._entries.extend(_entries(run, self.num_iterations, result.token_id))
         self.num_iterations += run.num_steps
 
-    def take(self, run: SteadyRun, taken: Taken) -> None:
+    def take(self, run: SteadyRun, result: RunResult, taken: Taken) -> None:
         """Record the blocks that a run just appended has taken."""
         first = self.num_iterations - run.num_steps
         self._blocks.extend_rows((first + step, block, request.request_id) for step, request, block in taken)

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import ModelShape, Operator, Totals, operators, sum_of, swap_bytes, total
+from minibatch.engine.costs import (
+    ModelShape,
+    Operator,
+    Totals,
+    attention,
+    matrices,
+    sum_of,
+    swap_bytes,
+    together,
+    total,
+)
 from minibatch.engine.executor import Result
 from minibatch.engine.step_model import StepModel
 from minibatch.recording.schema import Clock
@@ -44,6 +55,7 @@ class RooflineExecutor:
         self.model = StepModel(shape, ceilings)
         self._block_size = block_size
         self._host_link = host_link_bytes_per_s
+        self._alike = lru_cache(maxsize=4096)(self._count_alike)
 
     @property
     def clock(self) -> Clock:
@@ -62,18 +74,30 @@ class RooflineExecutor:
         costs = None
         if plan.seqs:
             totals = total(plan.seqs)
-            parts = operators(totals, self.shape)
-            seconds += self.model.seconds(parts, totals.positions, len(plan.seqs))
-            costs = sum_of(parts)
+            alike, fixed = self._alike(totals.positions, totals.sampled, len(plan.seqs))
+            part = attention(totals, self.shape)
+            seconds += fixed + self.model.time(part)
+            costs = sum_of((alike, part))
         tokens = {seq.request.request_id: PLACEHOLDER_TOKEN for seq in plan.seqs if seq.samples}
         # Rounded up: an iteration that does something takes time.
         return Result(tokens, math.ceil(seconds * 1e9), costs=costs)
 
-    def execute_run(self, totals: Totals, num_seqs: int) -> tuple[npt.NDArray[np.int64], tuple[Operator, ...]]:
-        """Durations in nanoseconds and work of iterations without swaps; `totals` has an entry for each.
+    def execute_run(
+        self, contexts: npt.NDArray[np.int64], num_seqs: int, sampled: int
+    ) -> tuple[npt.NDArray[np.int64], tuple[Operator, ...]]:
+        """Durations in nanoseconds and work of iterations of one token a sequence, without swaps.
 
         As `execute` would give one after the other.
+
+        Args:
+            contexts: (num_steps,) KV entries that each of them reads.
+            num_seqs: sequences of each batch, padding included; `sampled` of them write.
         """
-        parts = operators(totals, self.shape)
-        seconds = self.model.seconds(parts, totals.positions, num_seqs)
-        return np.ceil(seconds * 1e9).astype(np.int64), parts
+        alike, fixed = self._alike(num_seqs, sampled, num_seqs)
+        part = attention(Totals(num_seqs, contexts, contexts, sampled), self.shape)
+        return np.ceil((fixed + self.model.time(part)) * 1e9).astype(np.int64), (alike, part)
+
+    def _count_alike(self, positions: int, sampled: int, num_seqs: int) -> tuple[Operator, float]:
+        """What batches of a kind have in common whatever their context: work, and seconds."""
+        parts = matrices(positions, sampled, self.shape)
+        return together(parts), float(self.model.seconds_without_context(parts, positions, num_seqs))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from minibatch.engine.ceilings import Ceilings
@@ -12,7 +14,7 @@ class StepModel:
     """Durations of iterations of a model on a device, from their totals alone.
 
         step = sum over operators of max(FLOPs / (compute share * peak FLOP/s), bytes / (memory share * bandwidth))
-               + all-reduces / link + step_ns + seq_ns * sequences
+               + all-reduces / link + step_ns + seq_ns * sequences + (batch_ns if positions > 1)
 
     after Williams, Waterman and Patterson, "Roofline" (CACM 2009), each operator under the roof by
     itself: one that waits for memory leaves the arithmetic units idle, and none fills another's gaps.
@@ -53,15 +55,25 @@ class StepModel:
             parts: `operators(totals, shape)`.
             num_seqs: sequences in the batch, padding included.
         """
+        embedding, linear, attention, lm_head = parts
+        return self.seconds_without_context((embedding, linear, lm_head), positions, num_seqs) + self.time(attention)
+
+    def seconds_without_context(self, parts: Iterable[Operator], positions: Count, num_seqs: Count) -> Amount:
+        """The part of `seconds` that is the same whatever the context; `parts` are `costs.matrices`."""
         seconds: Amount = 0.0
         for part in parts:
-            peak, bandwidth = self._roofs[part.name]
-            seconds = seconds + _larger(part.flops / peak, part.bytes / bandwidth)
+            seconds = seconds + self.time(part)
         num_devices, link = self.ceilings.num_devices, self.ceilings.link_bytes_per_s
         if num_devices > 1 and link:
             seconds = seconds + all_reduce_bytes(positions, self.shape, num_devices) / link
         efficiency = self.ceilings.efficiency
-        return seconds + (efficiency.step_ns + efficiency.seq_ns * num_seqs) / 1e9
+        fixed_ns = efficiency.step_ns + efficiency.seq_ns * num_seqs + efficiency.batch_ns * (positions > 1)
+        return seconds + fixed_ns / 1e9
+
+    def time(self, part: Operator) -> Amount:
+        """Seconds of one operator: the larger of computing and reading."""
+        peak, bandwidth = self._roofs[part.name]
+        return _larger(part.flops / peak, part.bytes / bandwidth)
 
     def operator_seconds(self, totals: Totals) -> dict[str, float]:
         """Seconds of each operator of one iteration; under "compute" and "memory" their sums by the binding roof."""

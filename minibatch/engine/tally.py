@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minibatch.engine.costs import Costs
-from minibatch.engine.executor import Result
+from minibatch.engine.executor import Result, RunResult
 from minibatch.recording.outcome import NUM_BINS, REQUEST_COLUMNS, Outcome, gap_bin, gap_bins
 from minibatch.recording.reasons import WAITS, Code, Reason
 from minibatch.scheduling.plan import Plan
@@ -44,7 +44,6 @@ class Tally:
         self._gaps = [0] * NUM_BINS
         self._gap_ns = self._held_block_ns = self._end_ns = self._busy_ns = self._computing_ns = 0
         self._num_refused = self._num_preemptions = 0
-        self._run_ends: Ints = np.zeros(0, dtype=np.int64)
 
     def arrive(self, request: RequestState) -> None:
         """Count a request that has come."""
@@ -71,32 +70,59 @@ class Tally:
             if seq.samples:
                 self._write(seq.request.request_id, end_ns)
         self._pass(start_ns, duration_ns, 1)
-        if costs.flops >= self._ridge * costs.bytes:
+        if self._is_computing(costs):
             self._computing_ns += duration_ns
         if plan.kv is not None:
             self._held_block_ns += plan.kv.num_held * duration_ns
 
-    def append_run(self, run: SteadyRun, start_ns: int, durations: Ints, costs: Ints, token_id: int) -> None:
+    def append_run(self, run: SteadyRun, result: RunResult) -> None:
         """Count the iterations of a run before it is committed; then `take` its blocks."""
-        total = int(durations.sum())
-        self._run_ends = np.cumsum(durations)
-        end_ns, batch = start_ns + total, len(run.decodes)
-        first_end = start_ns + int(durations[0])
+        durations, start_ns, end_ns = result.durations, result.start_ns, result.end_ns
+        first_end = int(result.ends[0])
+        last, batch = self._last, len(run.decodes)
+        in_step = 0  # those whose last token is of the iteration just before: their gap is an iteration long
         for request in run.decodes:
-            self._write(request.request_id, first_end)
-            self._last[request.request_id] = end_ns
-        for index in gap_bins(durations[1:]).tolist():
-            self._gaps[index] += batch
-        self._gap_ns += batch * (end_ns - first_end)
-        self._pass(start_ns, total, run.num_steps)
-        self._computing_ns += int(durations[costs[0] >= self._ridge * costs[1:].sum(axis=0)].sum())
-        self._held_block_ns += run.num_held_blocks * total
+            request_id = request.request_id
+            if last.get(request_id) == start_ns:
+                in_step += 1
+            else:
+                self._write(request_id, first_end)
+            last[request_id] = end_ns
+        self._count_gaps(durations[:1], in_step)
+        self._count_gaps(durations[1:], batch)
+        self._pass(start_ns, end_ns - start_ns, run.num_steps)
+        self._computing_ns += self._computing(result)
+        self._held_block_ns += run.num_held_blocks * (end_ns - start_ns)
 
-    def take(self, run: SteadyRun, taken: Taken) -> None:
+    def _count_gaps(self, durations: Ints, batch: int) -> None:
+        """Count gaps of `batch` requests in each of some iterations, which grow longer."""
+        if not len(durations) or not batch:
+            return
+        self._gap_ns += batch * int(durations.sum())
+        first, last = gap_bin(int(durations[0])), gap_bin(int(durations[-1]))
+        if first == last:
+            self._gaps[first] += batch * len(durations)
+            return
+        for index in gap_bins(durations).tolist():
+            self._gaps[index] += batch
+
+    def _computing(self, result: RunResult) -> int:
+        """Time of the compute-bound iterations; work and bytes grow in proportion to the context, so the ends tell."""
+        last = len(result.durations) - 1
+        ends = {self._is_computing(result.costs_at(step)) for step in ((0, last) if last else (0,))}
+        if len(ends) == 1:
+            return (result.end_ns - result.start_ns) * ends.pop()
+        flops, *moved = result.costs()
+        return int(result.durations[flops >= self._ridge * sum(moved)].sum())
+
+    def _is_computing(self, costs: Costs) -> bool:
+        return costs.flops >= self._ridge * costs.bytes
+
+    def take(self, run: SteadyRun, result: RunResult, taken: Taken) -> None:
         """Count the blocks that a run just counted has taken, from their iterations to its end."""
         if taken:
-            begins = [int(self._run_ends[step - 1]) if step else 0 for step, _, _ in taken]
-            self._held_block_ns += len(taken) * int(self._run_ends[-1]) - sum(begins)
+            starts = result.ends - result.durations
+            self._held_block_ns += sum(result.end_ns - int(starts[step]) for step, _, _ in taken)
 
     def finish(self, request: RequestState, block_table: Sequence[int]) -> None:
         """Keep the row of a request that leaves."""

@@ -8,6 +8,7 @@ request when a running one finds no block, and notes the reason of all that it d
 from __future__ import annotations
 
 from collections import deque
+from functools import cached_property
 
 from minibatch.recording.reasons import Code, Reason
 from minibatch.recording.schema import Phase
@@ -38,7 +39,6 @@ class Draft:
         self._num_entered = 0  # of the queue, which stays as it is until commit
         self.swapped = deque(state.swapped)
         self.kv = KVDraft(state.pool)
-        self._free_slots = [slot for slot, holder in enumerate(state.slots) if holder is None][::-1]
         self._seqs: dict[int, ScheduledSeq] = {}
         self._padded: set[int] = set()
         self._new_blocks: dict[int, list[int]] = {}
@@ -46,6 +46,11 @@ class Draft:
         self._preempted: list[Preemption] = []
         self._swap_in: list[Swap] = []
         self._reasons: list[Reason] = []
+
+    @cached_property
+    def _free_slots(self) -> list[int]:
+        """The lowest last. Only who lets somebody in asks for them."""
+        return [slot for slot, holder in enumerate(self.state.slots) if holder is None][::-1]
 
     @property
     def first_waiting(self) -> RequestState | None:
@@ -55,6 +60,8 @@ class Draft:
     @property
     def finished_slots(self) -> list[int]:
         """Slots still held for requests that have finished."""
+        if not self.state.hold_slots:
+            return []
         slots = enumerate(self.state.slots)
         return [slot for slot, holder in slots if holder is not None and holder.status is Status.FINISHED]
 
@@ -234,9 +241,8 @@ class Draft:
 
     def _schedule(self, request: RequestState, phase: Phase, num_tokens: int, num_padding: int = 0) -> None:
         start, stop = request.num_computed_tokens, request.num_computed_tokens + num_tokens
-        blocks = self.kv.append(self._num_held(request), stop)
         new = self._new_blocks.setdefault(request.request_id, [])
-        new.extend(blocks)
+        new.extend(self.kv.append(len(request.block_table) + len(new), stop))
         table = (*request.block_table, *new)
         samples = stop == request.num_tokens
         self._add(ScheduledSeq(request, self._slot(request), phase, start, num_tokens, num_padding, table, samples))

@@ -107,8 +107,15 @@ class KVDraft:
 
     def append(self, num_held: int, num_tokens: int) -> list[int]:
         """Take the missing blocks; call only where `can_append`."""
+        missing = self.missing(num_held, num_tokens)
+        if not missing:
+            return []
+        if self.pool.unit == 1 and not self.returned:
+            self.num_taken += missing
+            units = self.pool.free_units
+            return units[-self.num_taken : len(units) - self.num_taken + missing][::-1]
         blocks: list[int] = []
-        for _ in range(self.missing(num_held, num_tokens) // self.pool.unit):
+        for _ in range(missing // self.pool.unit):
             if self.returned:
                 first = self.returned.pop()
             else:

@@ -81,7 +81,8 @@ class SchedulerState:
             if seq.samples and self._append_token(seq.request, token_ids[seq.request.request_id]):
                 finished.append((seq.request, seq.request.block_table))
                 self._finish(seq.request)
-        self._release_slots()
+        if finished or self.hold_slots:
+            self._release_slots()
         return finished
 
     def finish_written(self, requests: Sequence[RequestState]) -> list[tuple[RequestState, list[int]]]:

@@ -47,6 +47,7 @@ class SteadyRun:
         if state.hold_slots:
             finished = [(s, r) for s, r in enumerate(state.slots) if r is not None and r.status is Status.FINISHED]
             self.padded, self.held = (finished, []) if state.config.compute_padding else ([], finished)
+        self._taking: list[tuple[int, int]] = []
         remaining = min(r.request.sampling.max_tokens - len(r.output_token_ids) for r in self.decodes)
         self.num_steps = min(remaining, LONGEST)
 
@@ -86,8 +87,9 @@ class SteadyRun:
             free = 0
             if any(blocks for _, blocks in told.new_blocks):
                 num_steps = 0
-        needs = [step for request in self.decodes for step in self._steps_with_need(request, num_steps)]
-        self.num_steps = sorted(needs)[free] if len(needs) > free else num_steps
+        needs = sorted(self._needs(num_steps))
+        self.num_steps = needs[free][0] if len(needs) > free else num_steps
+        self._taking = [need for need in needs if need[0] < self.num_steps]
 
     def commit(self, token_id: int) -> tuple[Taken, list[tuple[RequestState, list[int]]]]:
         """Make the iterations true, in all of which every request writes `token_id`.
@@ -95,12 +97,7 @@ class SteadyRun:
         Returns the blocks that they took, and who finished with the last one, as `SchedulerState.commit` does.
         """
         num_steps, units = self.num_steps, self._state.pool.free_units
-        needs = [
-            (step, place)
-            for place, request in enumerate(self.decodes)
-            for step in self._steps_with_need(request, num_steps)
-        ]
-        taken = [(step, self.decodes[place], units.pop()) for step, place in sorted(needs)]
+        taken = [(step, self.decodes[place], units.pop()) for step, place in self._taking]
         for _, request, block in taken:
             request.block_table.append(block)
         tokens = [token_id] * num_steps
@@ -109,13 +106,17 @@ class SteadyRun:
             request.output_token_ids.extend(tokens)
         return taken, self._state.finish_written(self.decodes)
 
-    def _steps_with_need(self, request: RequestState, num_steps: int) -> range:
+    def _needs(self, num_steps: int) -> list[tuple[int, int]]:
+        """Iterations in which somebody takes a block, each with its place in `decodes`."""
         pool = self._state.pool
         if not pool.paged:
-            return range(0)
-        return range(
-            len(request.block_table) * pool.block_size - request.num_computed_tokens, num_steps, pool.block_size
-        )
+            return []
+        size = pool.block_size
+        return [
+            (step, place)
+            for place, request in enumerate(self.decodes)
+            for step in range(len(request.block_table) * size - request.num_computed_tokens, num_steps, size)
+        ]
 
 
 def steady_run(policy: Policy, state: SchedulerState, latest: Plan) -> SteadyRun | None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import ModelShape, Totals, count, swap_bytes, total
+from minibatch.engine.costs import ModelShape, count, swap_bytes, total
 from minibatch.engine.efficiency import Efficiency
 from minibatch.engine.roofline_executor import PLACEHOLDER_TOKEN, RooflineExecutor
 from minibatch.engine.step_model import StepModel
@@ -54,9 +54,10 @@ def test_efficiencies_lengthen_their_operators_alone() -> None:
     assert {name: halved[name] for name in ("embedding", "linear", "lm_head")} == {
         name: bare[name] for name in ("embedding", "linear", "lm_head")
     }
-    each = Efficiency(step_ns=500, seq_ns=200)
-    longer = RooflineExecutor(SHAPE, replace(GPU, efficiency=each)).execute(plan).duration_ns
-    assert longer == pytest.approx(RooflineExecutor(SHAPE, GPU).execute(plan).duration_ns + 500 + 2 * 200, abs=1)
+    each = replace(GPU, efficiency=Efficiency(step_ns=500, seq_ns=200, batch_ns=900))
+    for plan, more in ((plan, 500 + 2 * 200 + 900), (Plan(seqs=(seq(1, 1000),)), 500 + 200)):
+        longer = RooflineExecutor(SHAPE, each).execute(plan).duration_ns
+        assert longer == pytest.approx(RooflineExecutor(SHAPE, GPU).execute(plan).duration_ns + more, abs=1)
 
 
 @given(
@@ -67,7 +68,7 @@ def test_efficiencies_lengthen_their_operators_alone() -> None:
 def test_many_steps_at_once_take_what_each_takes_alone(
     batches: list[tuple[int, int]], num_devices: int, share: float
 ) -> None:
-    efficiency = Efficiency(linear_memory=share, attention_compute=share, step_ns=123.4, seq_ns=5.6)
+    efficiency = Efficiency(linear_memory=share, attention_compute=share, step_ns=123.4, seq_ns=5.6, batch_ns=78.9)
     ceilings = replace(GPU, num_devices=num_devices, link_bytes_per_s=1e11, efficiency=efficiency)
     executor = RooflineExecutor(SHAPE, ceilings)
     alone = [
@@ -76,8 +77,7 @@ def test_many_steps_at_once_take_what_each_takes_alone(
     ]
     for (batch, start), duration in zip(batches, alone, strict=True):
         ones = np.ones(3, dtype=np.int64)
-        totals = Totals(batch * ones, batch * (start + 1) * ones, batch * (start + 1) * ones, batch * ones)
-        durations, _ = executor.execute_run(totals, batch)
+        durations, _ = executor.execute_run(batch * (start + 1) * ones, batch, batch)
         assert durations.tolist() == [duration] * 3
 
 
