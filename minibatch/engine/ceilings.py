@@ -132,14 +132,18 @@ def load_or_measure(
     from minibatch.engine.devices import describe, to_device
 
     words = describe(to_device(device))
-    name = "".join(c if c.isalnum() else "-" for c in f"{words} {dtype}").lower()
-    path = (cache_dir or default_cache_dir()) / f"ceilings-{name}.json"
+    path = (cache_dir or default_cache_dir()) / f"ceilings-{cache_name(words, dtype)}.json"
     found = None if anew else _read(path)
     if found is not None and (found.device, found.dtype) == (words, dtype):
         return found
     ceilings = replace(measure(device, dtype, progress), device=words)
     _write(path, ceilings)
     return ceilings
+
+
+def cache_name(device: str, dtype: str) -> str:
+    """Device and dtype as a part of a file's name."""
+    return "".join(c if c.isalnum() else "-" for c in f"{device} {dtype}").lower()
 
 
 def default_cache_dir() -> Path:

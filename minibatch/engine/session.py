@@ -14,6 +14,7 @@ from minibatch.engine.ceilings import Ceilings, check_memory, load_or_measure
 from minibatch.engine.costs import ModelShape
 from minibatch.engine.devices import choose_dtype, parse_dtype, to_device
 from minibatch.engine.executor import Executor
+from minibatch.engine.fitted import with_fitted
 from minibatch.engine.loop import Engine
 from minibatch.engine.roofline_executor import RooflineExecutor
 from minibatch.engine.text import Tokenizer
@@ -114,7 +115,7 @@ class Session:
         )
         if job.ceilings:
             check_memory(job.ceilings, self.shape, job.config, job.model)
-        self.ceilings: Ceilings = job.ceilings or load_or_measure(device, self.dtype)
+        self.ceilings: Ceilings = job.ceilings or with_fitted(load_or_measure(device, self.dtype), self.shape)
         self._model = None if job.clock == "modelled" else load_model(job.model, self.dtype, device)
 
     def engine(self, policy: Policy, requests: Sequence[Request] | None = None) -> Engine:

@@ -5,7 +5,7 @@ Importing this module imports no torch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -20,6 +20,7 @@ CONTEXTS = (16, 1000)
 CHUNKS = (1, 512)
 """The ranges that steps are drawn from, both ends included, logarithmically: small is as likely as large."""
 
+_LIMIT = 2**53
 _SHARES = (0.45, 0.3, 0.25)
 """Of decode, prefill and mixed steps."""
 
@@ -61,12 +62,30 @@ class Sample:
 
     Attributes:
         measured_ns: the median of several runs of it, nanoseconds.
+        spread: half the distance between the quartiles of those runs, as a share of their median.
     """
 
     kind: Kind
     totals: Totals
     num_seqs: int
     measured_ns: int
+    spread: float = 0.0
+
+    def __post_init__(self) -> None:
+        counts = (*astuple(self.totals), self.num_seqs, self.measured_ns)
+        if self.kind not in KINDS or not all(type(count) is int and 0 <= count < _LIMIT for count in counts):
+            raise ValueError(f"a step of kind {self.kind!r} has the figures {counts}: use whole numbers")
+        if not (self.totals.positions and self.num_seqs and self.measured_ns):
+            raise ValueError("a step of no positions, sequences or nanoseconds is none")
+        if not 0 <= self.spread < float("inf"):
+            raise ValueError(f"the runs of a step spread by {self.spread}: use 0 or a positive number")
+
+    @property
+    def words(self) -> str:
+        """What it was, as a person says it."""
+        seqs = f"{self.num_seqs} sequence{'s' * (self.num_seqs != 1)}"
+        tokens = f"{self.totals.positions:,} token{'s' * (self.totals.positions != 1)}"
+        return f"{self.kind}, {seqs}, {tokens}, mean context {self.totals.context / self.num_seqs:,.0f}"
 
 
 def draw_steps(count: int, n_positions: int, seed: int = 0, most_context: int | None = None) -> list[Step]:

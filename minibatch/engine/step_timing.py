@@ -1,23 +1,72 @@
-"""Times real steps of a model, as the engine runs them."""
+"""Times real steps of a model, as the engine runs them, and fits the step model to them."""
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import torch
 
-from minibatch.engine.ceilings import Progress
+from minibatch.engine.ceilings import Progress, load_or_measure
+from minibatch.engine.devices import choose_dtype, to_device
+from minibatch.engine.fit import FEWEST_STEPS, fit_model
+from minibatch.engine.fitted import Fitted
 from minibatch.engine.gpt2 import GPT2
-from minibatch.engine.step_samples import Sample, Step
+from minibatch.engine.step_samples import Sample, Step, draw_steps
 from minibatch.engine.torch_executor import TorchExecutor
+from minibatch.engine.weights import load_model
 from minibatch.recording.schema import Phase
 from minibatch.scheduling.plan import Plan, ScheduledSeq
 from minibatch.scheduling.request_state import RequestState
 from minibatch.workload.request import Request
 
 BLOCK_SIZE = 16
+NUM_STEPS = 150
+ROUNDS = 5
+"""Together about a minute for the bundled model on two cores."""
+
 _MOST_KV_BYTES = 3 * 2**30
+_CEILINGS_SHARE = 0.1
+"""Of the progress: how long measuring the ceilings takes."""
+
+
+def calibrate(
+    name: str = "bundled",
+    dtype: str = "auto",
+    device: torch.device | str = "auto",
+    *,
+    num_steps: int = NUM_STEPS,
+    rounds: int = ROUNDS,
+    seed: int = 0,
+    progress: Progress | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> Fitted | None:
+    """Measure this machine's ceilings anew, time steps of a model, and fit its efficiencies.
+
+    Returns what `fitted.save_fitted` remembers, or None if `should_stop` said so before the end.
+
+    Raises:
+        ValueError: there is no such model, device or dtype, or too few steps or rounds.
+    """
+    if num_steps < FEWEST_STEPS:
+        raise ValueError(f"the number of steps is {num_steps}: use at least {FEWEST_STEPS}")
+    if rounds < 1:
+        raise ValueError(f"the number of rounds is {rounds}: use at least 1")
+    report = progress or (lambda done: None)
+    where = to_device(device)
+    dtype = choose_dtype(dtype, where)
+    model = load_model(name, dtype, where)
+    steps = draw_steps(num_steps, model.config.n_positions, seed, most_context(model))
+    ceilings = load_or_measure(where, dtype, lambda done: report(_CEILINGS_SHARE * done), anew=True)
+    samples = time_steps(
+        model,
+        steps,
+        rounds=rounds,
+        seed=seed,
+        progress=lambda done: report(_CEILINGS_SHARE + (1 - _CEILINGS_SHARE) * done),
+        should_stop=should_stop,
+    )
+    return fit_model(name, model.shape, ceilings, samples) if samples else None
 
 
 def most_context(model: GPT2) -> int:
@@ -29,7 +78,7 @@ def time_steps(
     model: GPT2,
     steps: Sequence[Step],
     *,
-    rounds: int = 5,
+    rounds: int = ROUNDS,
     seed: int = 0,
     progress: Progress | None = None,
     should_stop: Callable[[], bool] | None = None,
@@ -51,10 +100,12 @@ def time_steps(
             taken[k].append(executor.execute(plans[k]).duration_ns)
             if progress is not None:
                 progress((number * len(steps) + done + 1) / (rounds * len(steps)))
-    return [
-        Sample(step.kind, step.totals, len(step.parts), round(statistics.median(times)))
-        for step, times in zip(steps, taken, strict=True)
-    ]
+    return [_sample(step, times) for step, times in zip(steps, taken, strict=True)]
+
+
+def _sample(step: Step, times: Sequence[int]) -> Sample:
+    low, median, high = np.quantile(times, (0.25, 0.5, 0.75)).tolist()
+    return Sample(step.kind, step.totals, len(step.parts), round(median), spread=(high - low) / 2 / median)
 
 
 def _prepare(model: GPT2, steps: Sequence[Step], rng: np.random.Generator) -> tuple[TorchExecutor, list[Plan]]:
