@@ -1,33 +1,107 @@
-"""`calibrate`: measure this machine's two ceilings and remember them."""
+"""`calibrate`: measure this machine's two ceilings, fit a model's steps to them, and remember both."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from minibatch.analysis.formats import duration, percent, three_figures
+from minibatch.commands.terminal import stop_on_interrupt
+
+if TYPE_CHECKING:
+    from minibatch.engine.fitted import Fitted
 
 
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("calibrate", help=__doc__.split(": ")[1], description=__doc__)
+    parser.add_argument("--model", default="bundled", help="bundled; random:gpt2, -medium, -large, -xl; or a GPT-2 "
+                        "checkpoint by hub name or folder")  # fmt: skip
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16 or float16")
+    parser.add_argument("--dtype", default="auto", help="auto, float32, float64, bfloat16 or float16")
+    parser.add_argument("--steps", type=int, metavar="N", help="steps to time, a third of them held out (default: 150)")
+    parser.add_argument("--rounds", type=int, metavar="N", help="times that each is timed (default: 5)")
+    parser.add_argument("--seed", type=int, default=0, help="which steps are drawn (default: 0)")
+    parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     parser.set_defaults(execute=execute)
 
 
 def execute(options: argparse.Namespace) -> int:
-    from rich.console import Console
     from rich.progress import Progress
 
-    from minibatch.engine.ceilings import load_or_measure
-    from minibatch.engine.devices import choose_dtype, to_device
+    from minibatch.engine.fitted import save_fitted
+    from minibatch.engine.step_timing import NUM_STEPS, ROUNDS, calibrate
 
-    device = to_device(options.device)
-    dtype = choose_dtype(options.dtype, device)
-
-    with Progress(console=Console(stderr=True), transient=True) as bars:
+    with stop_on_interrupt() as should_stop, Progress(console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task("measuring", total=1.0)
-        ceilings = load_or_measure(device, dtype, lambda done: bars.update(task, completed=done), anew=True)
+        fitted = calibrate(
+            options.model,
+            options.dtype,
+            options.device,
+            num_steps=NUM_STEPS if options.steps is None else options.steps,
+            rounds=ROUNDS if options.rounds is None else options.rounds,
+            seed=options.seed,
+            progress=lambda done: bars.update(task, completed=done),
+            should_stop=should_stop,
+        )
+    if fitted is None:
+        raise KeyboardInterrupt
+    if options.json:
+        print(json.dumps(_numbers(fitted), indent=2))
+    else:
+        _print(fitted)
+    save_fitted(fitted)
+    return 0
+
+
+def _numbers(fitted: Fitted) -> dict[str, Any]:
+    return {
+        "model": fitted.model,
+        "ceilings": asdict(fitted.ceilings),
+        "num_fitted": fitted.num_fitted,
+        "num_held_out": len(fitted.held_out),
+        "errors": {name: asdict(error) for name, error in fitted.errors().items()},
+        "spread": fitted.spread,
+    }
+
+
+def _print(fitted: Fitted) -> None:
+    ceilings, console = fitted.ceilings, Console()
     print(f"measured on {ceilings.device}, {ceilings.dtype}")
     print(f"  matrix products  {ceilings.flops_per_s / 1e9:10.3g} GFLOP/s")
     print(f"  memory reads     {ceilings.bytes_per_s / 1e9:10.3g} GB/s")
     print(f"  ridge            {ceilings.ridge:10.3g} FLOP/byte")
-    return 0
+    print(f"\nfitted to {fitted.num_fitted} measured steps of {fitted.model}: shares of the ceilings, and fixed costs")
+    console.print(_efficiencies(fitted))
+    print(f"modelled against measured, on {len(fitted.held_out)} steps that were not fitted to")
+    console.print(_errors(fitted))
+    print(f"measured once more, one and the same step differs by {percent(fitted.spread)} %")
+
+
+def _efficiencies(fitted: Fitted) -> Table:
+    given = fitted.ceilings.efficiency
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("")
+    for roof in ("compute", "memory"):
+        table.add_column(roof, justify="right")
+    for operator in ("linear", "attention", "lm_head"):
+        table.add_row(operator, three_figures(given.compute(operator)), three_figures(given.memory(operator)))
+    table.add_section()
+    table.add_row("an iteration", duration(given.step_ns), "")
+    table.add_row("each sequence", duration(given.seq_ns), "")
+    table.add_row("more than one position", duration(given.batch_ns), "")
+    return table
+
+
+def _errors(fitted: Fitted) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in ("", "steps", "median error", "90 % of them below"):
+        table.add_column(column, justify="right" if column else "left")
+    for name, error in fitted.errors().items():
+        table.add_row(name, f"{error.count:,}", f"{percent(error.median)} %", f"{percent(error.p90)} %")
+    return table

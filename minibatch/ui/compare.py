@@ -157,12 +157,12 @@ def _submit(form: RunForm) -> Notice | None:
     if latest:
         latest.cancel()
     job = {**form.job, "config": SchedulerConfig(**form.knobs)}
-    st.session_state["ticket"] = _queue().submit(partial(jobs.run_on_engine, job))
+    st.session_state["ticket"] = engine_queue().submit(partial(jobs.run_on_engine, job))
     return None
 
 
 @st.cache_resource(show_spinner=False)
-def _queue() -> JobQueue:
+def engine_queue() -> JobQueue:
     return JobQueue()
 
 
@@ -184,7 +184,7 @@ def _poll(ticket: Ticket, policies: tuple[str, ...], link: Mapping[str, str] | N
 
 
 def _progress(ticket: Ticket, key: str) -> None:
-    ahead, progress = _queue().num_ahead(ticket), ticket.progress
+    ahead, progress = engine_queue().num_ahead(ticket), ticket.progress
     if ahead:
         words = f"Waiting for {ahead} other {'run' if ahead == 1 else 'runs'}"
     elif progress is None:
@@ -205,7 +205,7 @@ def _ask(shown: Shown, wish: Mapping[str, Any]) -> None:
     if latest:
         latest.cancel()
     run = fork_run(shown, wish)
-    st.session_state["fork"] = (shown.name, run, _queue().submit(run))
+    st.session_state["fork"] = (shown.name, run, engine_queue().submit(run))
 
 
 def _fork(shown: Shown, look: Theme) -> None:

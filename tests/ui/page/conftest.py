@@ -18,9 +18,9 @@ from tests.ui.page.driving import (
 @pytest.fixture(autouse=True)
 def _own_queue() -> Iterator[None]:
     """No run of one test waits for those of another."""
-    compare._queue.clear()
+    compare.engine_queue.clear()
     yield
-    compare._queue.clear()
+    compare.engine_queue.clear()
 
 
 @pytest.fixture
