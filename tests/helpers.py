@@ -60,6 +60,16 @@ def engine_of(
     return Engine(requests, chosen, CountingExecutor(), config, SHAPE, loop=loop)
 
 
+def cut_short(lengths: Sequence[tuple[int, int]], steps: int, think_s: float) -> Recording:
+    """What one user had sent when the run ended after so many steps."""
+    loop = ClosedLoop(1, think_s)
+    config = SchedulerConfig(max_num_seqs=2, num_kv_blocks=64, max_model_len=64)
+    engine = engine_of(requests_of(lengths), "continuous", config, loop)
+    for _ in range(steps):
+        engine.step()
+    return engine.recording(header_of(engine, loop))
+
+
 def header_of(engine: Engine, loop: ClosedLoop | None = None) -> Header:
     config = engine.state.config
     return Header(

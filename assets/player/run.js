@@ -7,6 +7,7 @@ import { Replay } from "./replay.js";
 
 /**
  * A run of one policy. Times are nanoseconds from its start, iterations and requests are numbers from 0.
+ * A request that nobody had sent when a closed loop was cut short arrives at Infinity.
  *
  * Columns by iteration, each of length `n`: start, duration, end, executor, stretch (what others'
  * prefill adds to its decodes), flops, bytesWeights, bytesKv, bytesActivations; and, counted up to and
@@ -23,7 +24,7 @@ export class Run {
     this.blockSize = meta.config.block_size;
     this.isPaged = meta.config.kv_layout !== "contiguous";
     this.requests = head.requests[meta.requests].map(([arrival, promptTokens, maxTokens, prompt], id) => ({
-      id, arrival, promptTokens, maxTokens, prompt, pieces: head.texts[meta.texts][id], finish: meta.finish[id],
+      id, arrival: arrival ?? Infinity, promptTokens, maxTokens, prompt, pieces: head.texts[meta.texts][id], finish: meta.finish[id],
     }));
     this.#iterations(columns);
     this.#entries(columns);

@@ -59,8 +59,8 @@ export class Waterfall {
   }
 
   #row(run, request, parts, isSecret) {
-    const from = run.requests[request].arrival;
-    const to = parts.length ? parts[parts.length - 1].to : from;
+    const from = parts.length ? parts[0].from : 0;
+    const to = parts.length ? parts[parts.length - 1].to : 0;
     const share = (ns) => (ns - from) / this.longest;
     const veil = el("div", { class: isSecret ? "mbw-veil mbw-secret" : "mbw-veil" });
     const now = el("div", { class: "mbw-now" });

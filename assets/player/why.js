@@ -50,7 +50,7 @@ export function explainGap(run, place) {
   const hasCome = ({ request }) => run.requests[request].arrival <= t;
   const refused = noted.filter((reason) => reason.code.startsWith("refused_") && hasCome(reason));
   const refusals = refused.slice(-1).map((reason) => `${run.sentence(reason)}.`);
-  const next = run.requests.find(({ arrival }) => arrival > t);
+  const next = run.requests.find(({ arrival }) => arrival > t && arrival < Infinity);
   if (!waiting.length) {
     const coming = next ? `r${next.id} arrives at ${clock(next.arrival)} ${run.clocks}.` : "Nobody else arrives.";
     const codes = refused.slice(-1).map(({ code }) => code);

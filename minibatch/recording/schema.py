@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from minibatch.recording.reasons import NUMBERS, Code, Reason
+from minibatch.workload.arrival_source import NOT_YET_NS
 
 VERSION = 2
 """Version of the format that this code writes and reads."""
@@ -146,6 +147,11 @@ class Recording:
     blocks: Table
     reasons: Table
     reason_numbers: tuple[tuple[int, ...], ...]
+
+    def arrived_ns(self, request: int) -> int | None:
+        """When a request arrived; None for one that nobody had sent when a closed loop was cut short."""
+        arrival_ns = self.requests[request].arrival_ns
+        return None if self.header.closed_loop is not None and arrival_ns == NOT_YET_NS else arrival_ns
 
     @property
     def num_iterations(self) -> int:

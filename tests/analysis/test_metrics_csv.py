@@ -15,7 +15,7 @@ from minibatch.analysis.metrics import compute_metrics
 from minibatch.analysis.metrics_csv import metrics_csv, requests_csv
 from minibatch.recording.schema import Recording
 from minibatch.scheduling.config import SchedulerConfig
-from tests.helpers import record, requests_of
+from tests.helpers import cut_short, record, requests_of
 
 METRICS_PAGE = Path(__file__).parents[2] / "minibatch" / "analysis" / "METRICS.md"
 KNOBS = {"max_num_seqs": 2, "max_num_batched_tokens": 4, "max_model_len": 16, "watermark": 0.0}
@@ -131,3 +131,13 @@ def test_a_name_with_a_comma_stays_one_cell(pair):
     odd = renamed(pair[0], policy='a, "b"\nc')
     assert next(csv.reader(io.StringIO(metrics_csv([odd]), newline="")))[2] == 'a, "b"\nc (modelled)'
     assert rows_of(requests_csv([odd]))[0]["policy"] == 'a, "b"\nc'
+
+
+def test_a_request_that_nobody_had_sent_has_no_arrival():
+    recording = cut_short([(3, 2)] * 4, 3, think_s=0.001)
+    rows = rows_of(requests_csv([recording]))
+    assert [row["arrival_s"] == "" for row in rows] == [False, False, True, True]
+    assert all(float(row["queue_s"] or 0) < 1 for row in rows)
+    # A request at that very time is one like any other where nobody waits for answers.
+    late = replace(recording, header=replace(recording.header, closed_loop=None))
+    assert [row["arrival_s"] for row in rows_of(requests_csv([late]))][2:] == ["1000000.0"] * 2

@@ -110,8 +110,8 @@ def _run(recording: Recording, label: str, shared: _Shared, columns: list[bytes]
     header = recording.header
     policy = POLICIES.get(header.policy)
     requests = [
-        [request.arrival_ns, request.num_prompt_tokens, request.max_tokens, request.prompt]
-        for request in recording.requests
+        [recording.arrived_ns(i), request.num_prompt_tokens, request.max_tokens, request.prompt]
+        for i, request in enumerate(recording.requests)
     ]
     return {
         "label": label,

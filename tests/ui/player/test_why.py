@@ -13,7 +13,7 @@ from minibatch.recording.reasons import Code
 from minibatch.recording.schema import Phase, Recording
 from minibatch.recording.storage import load
 from minibatch.scheduling.config import SchedulerConfig
-from tests.helpers import record, requests_of
+from tests.helpers import cut_short, record, requests_of
 from tests.ui.player.conftest import Modules
 from tests.ui.player.recordings import EACH_BUNDLED, each_memory, preempting
 
@@ -222,3 +222,29 @@ def test_the_card_says_where_it_is_why_and_what_the_others_do(player: Modules) -
     assert first["live"] == "polite"
     assert (got["soon"], got["later"], got["live"]) == ("continuous · step 2", "continuous · step 3", "off")
     assert got["scrolled"] == 0
+
+
+def test_a_request_that_nobody_had_sent_has_no_time(player: Modules) -> None:
+    recording = cut_short([(4, 3), (90, 3), (4, 3), (4, 3)], 2, think_s=0.005)
+    script = """
+    const { explainPlace } = await load("why.js");
+    const { Store } = await load("store.js");
+    const { Story } = await load("story.js");
+    const [run] = c.runs;
+    const told = [];
+    const store = new Store(c, { focus: 0, axis: "time", position: 0 });
+    const story = new Story(store);
+    document.body.replaceChildren(story.element);
+    store.set({ pinned: 3 });
+    for (let k = 0; k <= 40; k++) {
+      const t = Math.round((run.endTime * k) / 40);
+      store.set({ position: t });
+      story.update(store.places);
+      told.push(JSON.stringify(explainPlace(run, run.locate("time", t))), story.element.innerHTML);
+    }
+    return told.join(" ");
+    """
+    told = player.load([recording]).run(script)
+    assert "never arrived" in told
+    for nonsense in ("1,000,000 s", "1000000", "Infinity", "NaN", "∞"):
+        assert nonsense not in told
