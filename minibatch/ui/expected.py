@@ -11,6 +11,7 @@ import streamlit as st
 
 from minibatch.analysis.formats import plural, three_figures
 from minibatch.scheduling.config import SchedulerConfig
+from minibatch.ui.summary import sentence_case
 from minibatch.ui.traffic_form import TrafficChoice
 from minibatch.ui.uploads import Upload
 from minibatch.workload.arrivals import parse_arrivals
@@ -44,7 +45,7 @@ class Expected:
         if not self.lengths:
             return f"{self.what}: it holds texts, whose tokens are counted when it runs"
         prompts, outputs = (sum(part) / len(self.lengths) for part in zip(*self.lengths, strict=True))
-        span = "" if self.last_s is None else f" in {three_figures(self.last_s)} s"
+        span = "" if not self.last_s else f" in {three_figures(self.last_s)} s"
         mean = f"on average {three_figures(prompts)} prompt and {three_figures(outputs)} output tokens"
         return f"{self.what}: {plural(len(self.lengths), 'request')}{span}, {mean}"
 
@@ -114,7 +115,7 @@ def _of_trace(choice: TrafficChoice, upload: Upload) -> Expected:
     known, rows = _read(upload.digest, trace_format, tuple(given.values()), upload, scaling)
     lengths = [(row.prompt_tokens, row.output_tokens) for row in rows]
     last_s = rows[-1].arrival_s if rows else None
-    return Expected(lengths, scaling.length_scale, FORMATS[known].title, last_s)
+    return Expected(lengths, scaling.length_scale, sentence_case(FORMATS[known].title), last_s)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

@@ -23,7 +23,7 @@ def title(header: Header) -> str:
     if header.scenario.startswith(_DRAWN):
         return "Requests drawn at random"
     if header.scenario.startswith(_TRACES):
-        return header.scenario.partition(", ")[0]
+        return sentence_case(header.scenario.partition(", ")[0])
     return _OTHER_TITLES.get(header.scenario, header.scenario)
 
 
@@ -36,7 +36,12 @@ def watch(header: Header) -> str:
         said = said.partition(", ")[2]
     elif not said.startswith(_DRAWN):
         return ""
-    return f"{said[:1].upper()}{said[1:]}." if said else ""
+    return f"{sentence_case(said)}." if said else ""
+
+
+def sentence_case(text: str) -> str:
+    """`text` as a sentence begins."""
+    return text[:1].upper() + text[1:]
 
 
 def provenance(header: Header) -> str:
