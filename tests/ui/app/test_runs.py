@@ -50,3 +50,24 @@ def test_typed_prompts_run_on_the_real_engine(context: sync_api.BrowserContext, 
     watched.state("p.store.set({pinned: 0, position: p.store.end})")
     expect(watched.player.locator(".mbw-story")).to_contain_text(f"{HTML} upon a time")
     assert watched.player.locator("img").count() == 0
+
+
+def test_a_trace_is_served_on_a_machine_that_is_not_here(context: sync_api.BrowserContext, address: str) -> None:
+    page = context.new_page()
+    watched = Watched(page, address)
+    page.goto(f"{address}/?scenario=chat&clock=modelled&accelerator=H200&model=llama-3.1-8b&policies=chunked")
+    page.wait_for_selector(".mb-metrics", timeout=SECONDS)
+    expect(page.locator(".mb-figures")).to_contain_text("secondary")
+    page.get_by_role("combobox", name="Workload").click()
+    page.get_by_role("option", name="A trace").click()
+    rows = "arrival_s,prompt_tokens,output_tokens\n0,300,8\n2,400,8\n"
+    page.locator("input[type=file]").set_input_files({"name": "t.csv", "mimeType": "", "buffer": rows.encode()})
+    expect(page.get_by_text("Trace: 2 requests in 2.00 s")).to_be_visible(timeout=SECONDS)
+    page.get_by_role("spinbutton", name="speed").fill("4")
+    page.get_by_role("spinbutton", name="speed").press("Enter")
+    expect(page.get_by_text("Trace: 2 requests in 0.500 s")).to_be_visible(timeout=SECONDS)
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(watched.player).to_contain_text("Trace t.csv", timeout=SECONDS)
+    expect(watched.player).to_contain_text("2 requests, 4x faster.")
+    expect(watched.player.locator(".mb-badge").first).to_contain_text("modelled")
+    assert watched.errors == []
