@@ -16,7 +16,7 @@ from minibatch.ui.compare import POLL_S, STYLE, engine_queue
 from minibatch.ui.jobs import Progress, Status, Ticket
 from minibatch.ui.notices import Notice, show
 from minibatch.ui.palette import Theme, theme
-from minibatch.ui.truth_chart import errors_html, steps_frame, truth_chart, worst_html
+from minibatch.ui.truth_chart import WIDTH, errors_html, steps_frame, truth_chart, worst_html
 
 COMMAND = "python -m minibatch calibrate"
 NOTHING_YET = Notice(
@@ -75,7 +75,7 @@ def _truth(fitted: Fitted, look: Theme) -> None:
         f"{percent(error.median)} % in the median. The formula was fitted to {fitted.num_fitted:,} other measured "
         "steps. On the line both agree; in the band they are within 10 %.</p>"
     )
-    st.altair_chart(truth_chart(frame, look), theme=None)
+    st.container(width=WIDTH).altair_chart(truth_chart(frame, look), theme=None)
     st.html(f"<h2>Errors by kind of step</h2>{errors_html(fitted)}")
     st.html(f"<h2>Where it is most wrong</h2>{worst_html(frame)}")
     st.html(f"<h2>What it leaves out</h2><p class='mb-watch'>{LEFT_OUT}</p>")

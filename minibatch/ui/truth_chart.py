@@ -23,6 +23,9 @@ SHAPES = ("circle", "triangle-up", "square")
 
 NUM_WORST = 5
 
+WIDTH = 720
+"""Of the chart, pixels: wider, its diagonal would lie flat."""
+
 
 def steps_frame(fitted: Fitted) -> pd.DataFrame:
     """A row a step that was held out: its kind and words, milliseconds measured and modelled, and the relative error.
@@ -65,8 +68,8 @@ def truth_chart(frame: pd.DataFrame, look: Theme) -> alt.LayerChart:
         .encode(
             x,
             alt.Y("measured:Q", scale=scale),
-            alt.Shape("kind:N", scale=alt.Scale(domain=list(KINDS), range=list(SHAPES)), legend=_legend()),
-            alt.Color("kind:N", scale=alt.Scale(domain=list(KINDS), range=colours), legend=_legend()),
+            alt.Shape("kind:N", scale=alt.Scale(domain=list(KINDS), range=list(SHAPES)), legend=_legend(look)),
+            alt.Color("kind:N", scale=alt.Scale(domain=list(KINDS), range=colours), legend=_legend(look)),
             tooltip=[
                 alt.Tooltip("step:N"),
                 alt.Tooltip("measured:Q", title="measured, ms", format=".3~r"),
@@ -77,7 +80,7 @@ def truth_chart(frame: pd.DataFrame, look: Theme) -> alt.LayerChart:
     )
     chart: alt.LayerChart = (
         alt.layer(band, same, points)
-        .properties(height=look.px(420), description=_description(frame), background="transparent")
+        .properties(height=look.px(WIDTH * 0.7), description=_description(frame), background="transparent")
         .configure_view(stroke=None)
         .configure_axis(
             labelColor=look.muted, titleColor=look.ink, gridColor=look.faint, domainColor=look.faint,
@@ -97,8 +100,8 @@ def _axis(title: str, **rest: Any) -> alt.Axis:
     return alt.Axis(title=title, format="~r", tickCount=5, labelFlush=False, **rest)
 
 
-def _legend() -> alt.Legend:
-    return alt.Legend(title=None, orient="top")
+def _legend(look: Theme) -> alt.Legend:
+    return alt.Legend(title=None, orient="bottom-right", offset=look.px(12))
 
 
 def _description(frame: pd.DataFrame) -> str:
@@ -119,7 +122,7 @@ def errors_html(fitted: Fitted) -> str:
         f"Errors of modelled against measured time. Measured once more, one and the same step differs by "
         f"{percent(fitted.spread)} % (half the distance of the quartiles of its runs, median of all steps)."
     )
-    return _table(("steps", "number held out", "median error", "90 % of them below"), rows, caption)
+    return _table(("steps held out", "median error", "90 % of them below"), rows, caption)
 
 
 def worst_html(frame: pd.DataFrame) -> str:
@@ -129,7 +132,7 @@ def worst_html(frame: pd.DataFrame) -> str:
         (row["step"], duration(row["measured"] * 1e6), duration(row["modelled"] * 1e6), _signed(row["error"]))
         for _, row in frame.loc[order].iterrows()
     ]
-    return _table(("step", "measured", "modelled", "error"), rows, "Modelled / measured - 1, the largest first.")
+    return _table(("measured", "modelled", "error"), rows, "Modelled / measured - 1, the largest first.")
 
 
 def _signed(error: float) -> str:
@@ -137,12 +140,12 @@ def _signed(error: float) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
-    titles = "".join(f"<th scope='col'>{escape(title)}</th>" for title in head[1:])
+    titles = "".join(f"<th scope='col'>{escape(title)}</th>" for title in head)
     body = "".join(
         f"<tr><th scope='row'>{escape(first)}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in rest)}</tr>"
         for first, *rest in rows
     )
     return (
         f"<div class='mb-scroll'><table class='mb-metrics'><caption>{escape(caption)}</caption>"
-        f"<thead><tr><th scope='col'>{escape(head[0])}</th>{titles}</tr></thead><tbody>{body}</tbody></table></div>"
+        f"<thead><tr><th></th>{titles}</tr></thead><tbody>{body}</tbody></table></div>"
     )

@@ -178,6 +178,11 @@ def test_verify_finds_every_token_equal(minibatch):
         (["show", "README.md"], "not a Minibatch recording"),
         (["validate", "README.md"], "not a Minibatch recording"),
         (["bench", "--rounds", "0"], "--rounds is 0"),
+        (["calibrate", "--steps", "3"], "the number of steps is 3: use at least 12"),
+        (["calibrate", "--rounds", "0"], "the number of rounds is 0: use at least 1"),
+        (["calibrate", "--seed", "-1"], "seed is -1"),
+        (["calibrate", "--model", "random:gpt5"], "random:gpt5"),
+        (["calibrate", "--device", "toaster"], "toaster"),
     ],
 )
 def test_bad_input_gets_one_sentence(inside, arguments, says):
@@ -212,6 +217,7 @@ def test_help_names_every_command(minibatch):
 
 
 def test_importing_the_program_takes_no_torch():
-    modules = "minibatch.scheduling, minibatch.recording.storage, minibatch.analysis.metrics, minibatch.ui.compare"
+    modules = "minibatch.scheduling, minibatch.recording.storage, minibatch.analysis.metrics"
+    modules += ", minibatch.ui.compare, minibatch.ui.truth"
     code = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
