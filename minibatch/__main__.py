@@ -17,12 +17,27 @@ from minibatch.commands import (
     record,
     run,
     show,
+    sweep,
     validate,
     verify,
 )
 from minibatch.commands.terminal import fail
 
-COMMANDS = (compare, run, show, validate, export, verify, hardware, claims, calibrate, bench, bench_player, record)
+COMMANDS = (
+    compare,
+    run,
+    sweep,
+    show,
+    validate,
+    export,
+    verify,
+    hardware,
+    claims,
+    calibrate,
+    bench,
+    bench_player,
+    record,
+)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -98,7 +98,7 @@ def binding(shares: Shares) -> Cause:
     return device if longest in (Cause.SLOTS, Cause.BUDGET) and device is Cause.COMPUTE else longest
 
 
-_SHARE_OF = {
+SHARE_OF = {
     Code.WAITS_SLOT: "slots",
     Code.WAITS_BLOCKS: "kv_blocks",
     Code.WAITS_PREEMPTION: "kv_blocks",
@@ -123,10 +123,10 @@ def shares_of(recording: Recording, follows: bool) -> Shares:
     if ceilings is None:
         raise ValueError("the recording does not say how fast its device is: record it on a device with known ceilings")
     duration = iterations["duration_ns"]
-    waited = dict.fromkeys(_SHARE_OF.values(), 0)
-    for i, code in enumerate(_waits_of_head(recording)):
-        if code in _SHARE_OF:
-            waited[_SHARE_OF[code]] += int(duration[i])
+    waited = dict.fromkeys(SHARE_OF.values(), 0)
+    for i, code in enumerate(waits_of_head(recording)):
+        if code in SHARE_OF:
+            waited[SHARE_OF[code]] += int(duration[i])
     moved = sum(iterations[name] for name in ("bytes_weights", "bytes_kv", "bytes_activations"))
     ridge = ceilings["flops_per_s"] / ceilings["bytes_per_s"]
     computing = int(duration[iterations["flops"] >= ridge * np.asarray(moved)].sum())
@@ -134,7 +134,7 @@ def shares_of(recording: Recording, follows: bool) -> Shares:
     return Shares(follows, **shares, compute=computing / max(1, int(duration.sum())))
 
 
-def _waits_of_head(recording: Recording) -> Iterator[Code | None]:
+def waits_of_head(recording: Recording) -> Iterator[Code | None]:
     """For each iteration, what the head of the queue waits for; None where nobody waits.
 
     A wait holds until its request enters. One that is noted while another holds belongs to a

@@ -37,7 +37,7 @@ def compute_metrics(recording: Recording) -> dict[str, float | int | None]:
         "total_token_throughput": _ratio(input_tokens + output_tokens, seconds),
     }
     for name, values in latencies_ns(timeline).items():
-        metrics |= _statistics(name, values)
+        metrics |= statistics(name, values)
     return metrics | _machine_metrics(timeline)
 
 
@@ -69,7 +69,7 @@ def inter_token_ns(timeline: Timeline, done: Column) -> Column:
     return np.diff(times)[same] if len(times) else times
 
 
-def _statistics(name: str, values_ns: Column) -> dict[str, float | None]:
+def statistics(name: str, values_ns: Column) -> dict[str, float | None]:
     values = values_ns / _MS
     if not len(values):
         return {f"{stat}_{name}_ms": None for stat in ("mean", "median", "std", "p95", "p99")}

@@ -67,9 +67,7 @@ def job_settings(options: argparse.Namespace) -> dict[str, Any]:
     if scenario is None and not options.prompt and options.requests is None and traffic is None:
         scenario = "chat"
     knobs: dict[str, Any] = dict(find_scenario(scenario).knobs) if scenario is not None else {}
-    knobs |= {
-        field.name: value for field in fields(SchedulerConfig) if (value := getattr(options, field.name)) is not None
-    }
+    knobs |= knobs_of(options)
     not_here = _elsewhere(options)
     if "max_model_len" not in knobs:
         knobs["max_model_len"] = _default_length(options.model, not_here.get("shape"))
@@ -88,6 +86,13 @@ def job_settings(options: argparse.Namespace) -> dict[str, Any]:
         "temperature": options.temperature,
         "top_k": options.top_k,
         "top_p": options.top_p,
+    }
+
+
+def knobs_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The knobs that were given."""
+    return {
+        field.name: value for field in fields(SchedulerConfig) if (value := getattr(options, field.name)) is not None
     }
 
 

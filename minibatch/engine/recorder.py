@@ -138,7 +138,7 @@ def _record(state: RequestState, pieces: Sequence[str]) -> RequestRecord:
     sampling = asdict(request.sampling)
     return RequestRecord(
         arrival_ns=request.arrival_ns,
-        prompt_token_ids=request.prompt_token_ids,
+        prompt_token_ids=tuple(request.prompt_token_ids),
         max_tokens=sampling.pop("max_tokens"),
         sampling=sampling,
         prompt=request.prompt,

@@ -63,13 +63,13 @@ class Request:
 
     Attributes:
         request_id: 0, 1, 2, ... in order of arrival; shown as "r0", "r1", ...
-        prompt_token_ids: the prompt, at least one token.
+        prompt_token_ids: the prompt, at least one token; a range where only its length matters.
         arrival_ns: arrival on the run's clock, in nanoseconds from its start.
         prompt: the prompt as text, where it was text.
     """
 
     request_id: int
-    prompt_token_ids: tuple[int, ...]
+    prompt_token_ids: tuple[int, ...] | range
     sampling: SamplingParams = field(default_factory=SamplingParams)
     arrival_ns: int = 0
     prompt: str | None = None

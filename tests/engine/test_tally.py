@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minibatch.analysis.binding import _waits_of_head
+from minibatch.analysis.binding import waits_of_head
 from minibatch.analysis.metrics import inter_token_ns
 from minibatch.analysis.timeline import Timeline
 from minibatch.engine.loop import Engine
@@ -59,7 +59,7 @@ def assert_same(outcome: Outcome, recording: Recording) -> None:
     moved = sum(iterations[name] for name in ("bytes_weights", "bytes_kv", "bytes_activations"))
     assert outcome.computing_ns == duration[iterations["flops"] >= SLOW.ridge * moved].sum()
     waits: dict[str, int] = {}
-    for i, code in enumerate(_waits_of_head(recording)):
+    for i, code in enumerate(waits_of_head(recording)):
         if code is not None:
             waits[code] = waits.get(code, 0) + int(duration[i])
     assert outcome.waiting_ns == waits

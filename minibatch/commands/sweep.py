@@ -1,0 +1,219 @@
+"""`sweep`: one modelled workload at load after load, under several policies and knobs, into one Parquet file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from minibatch.analysis.accelerators import find_accelerator
+from minibatch.analysis.formats import three_figures
+from minibatch.analysis.models import find_shape
+from minibatch.analysis.slo import parse_slo
+from minibatch.analysis.sweep_file import Row, SweepFile, row_of
+from minibatch.analysis.sweeps import Curve, curves_of
+from minibatch.commands.options import add_knobs, knobs_of
+from minibatch.commands.terminal import stop_on_interrupt
+from minibatch.engine.study import BACKENDS, Point, Study, executor_of, knob_value, run_points, with_knob
+from minibatch.scheduling import POLICIES
+from minibatch.scheduling.config import SchedulerConfig
+from minibatch.workload.demand import Demand, Load, drawn_demand, trace_demand
+from minibatch.workload.lengths import LENGTH_FORMS
+from minibatch.workload.traces import FORMATS, Scaling
+
+MEMORY_SHARE = 0.9
+"""Of device memory, for weights and KV: vLLM's default `gpu_memory_utilization`."""
+_MOST_BLOCKS = 1_000_000
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser("sweep", help=__doc__.split(": ")[1], description=__doc__)
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="Parquet; a sweep that is there "
+                        "already is gone on with")  # fmt: skip
+    parser.add_argument("--policies", nargs="+", default=list(POLICIES), metavar="NAME")
+    parser.add_argument(
+        "--accelerator", default="H100", metavar="NAME", help="as `hardware` lists them (default: H100)"
+    )
+    parser.add_argument("--tensor-parallel", type=int, default=1, metavar="N")
+    parser.add_argument("--model", default="llama-3.1-8b", help="as `hardware` lists them (default: llama-3.1-8b)")
+    parser.add_argument("--dtype", default="auto")
+    parser.add_argument("--seed", type=int, default=0)
+    loads = parser.add_argument_group("load, in one of two ways")
+    loads.add_argument("--rates", nargs="+", type=float, metavar="R", help="requests/s, whether or not they are served")
+    loads.add_argument("--burstiness", type=float, default=1.0, metavar="B", help="of the gaps; 1 is Poisson, less "
+                       "is burstier (default: 1)")  # fmt: skip
+    loads.add_argument("--users", nargs="+", type=int, metavar="N", help="a closed loop of N users")
+    loads.add_argument("--think-s", type=float, default=0.0, metavar="S")
+    lengths = parser.add_argument_group("requests")
+    lengths.add_argument("--num-requests", type=int, metavar="N", help="(default: 1000; of a trace, at most)")
+    lengths.add_argument("--prompt-lengths", metavar="SPEC", help=f"{LENGTH_FORMS} (default: lognormal:512:1.0)")
+    lengths.add_argument("--output-lengths", metavar="SPEC", help="likewise (default: lognormal:128:1.0)")
+    lengths.add_argument("--trace", type=Path, metavar="FILE", help="its lengths; its times are not used")
+    lengths.add_argument("--trace-format", metavar="NAME", help=f"one of {', '.join(FORMATS)} (default: as it looks)")
+    lengths.add_argument("--length-scale", type=float, metavar="X", help="factor of all lengths of the trace")
+    parser.add_argument("--vary", nargs="+", action="append", default=[], metavar="X", help="a knob and its values: "
+                        "--vary max_num_batched_tokens 256 512 2048")  # fmt: skip
+    parser.add_argument("--slo", nargs="+", metavar="NAME:MS", help="as vLLM's --goodput: ttft:200 tpot:50 e2el:5000")
+    parser.add_argument("--workers", type=int, metavar="N", help="(default: as many as there are cores)")
+    parser.add_argument("--executor", choices=BACKENDS, default="processes", help="dask and ray must be installed")
+    add_knobs(parser)
+    parser.set_defaults(execute=execute)
+
+
+def execute(options: argparse.Namespace) -> int:
+    slo = parse_slo(options.slo) if options.slo else None
+    workers = options.workers if options.workers is not None else os.cpu_count() or 1
+    if workers < 1:
+        raise ValueError(f"--workers is {workers}: use 1 or more")
+    study = study_of(options, demand_of(options))
+    points = list(points_of(options, study))
+    for point in points:
+        point.check(study)
+    file = SweepFile(options.out, described(study))
+    console, done = Console(), file.done
+    missing = [point for point in points if (point.policy, point.load, point.config) not in done]
+    if len(missing) < len(points):
+        console.print(f"{len(points) - len(missing)} of {len(points)} points are in {options.out} already")
+    columns = (TextColumn("points"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    stopped = False
+    with stop_on_interrupt() as should_stop, Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        if missing:
+            task = bars.add_task("", total=len(points), completed=len(points) - len(missing))
+            with executor_of(options.executor, workers) as executor:
+                for point, outcome in run_points(study, missing, executor, workers, should_stop):
+                    file.add(row_of(point.policy, point.load, point.config, outcome))
+                    bars.advance(task)
+            stopped = should_stop()
+    wanted = {(point.policy, point.load, point.config) for point in points}
+    rows = [row for row in file.rows if row.key in wanted]
+    for curve in curves_of(rows, slo):
+        console.print(_table(curve, study, slo is not None))
+    if stopped:
+        console.print(f"stopped: {len(rows)} of {len(points)} points are in {options.out}; run it again to go on")
+        return 130
+    return 0
+
+
+def demand_of(options: argparse.Namespace) -> Demand:
+    """The lengths that are asked for."""
+    if options.trace is None:
+        for name in ("trace_format", "length_scale"):
+            if getattr(options, name) is not None:
+                raise ValueError(f"{name} is of a trace, and there is none: leave it out or give --trace")
+        return drawn_demand(
+            1000 if options.num_requests is None else options.num_requests,
+            options.prompt_lengths or "lognormal:512:1.0",
+            options.output_lengths or "lognormal:128:1.0",
+            options.seed,
+        )
+    if options.prompt_lengths or options.output_lengths:
+        raise ValueError("a trace has lengths of its own: leave out --prompt-lengths and --output-lengths")
+    scaling = Scaling(num_requests=options.num_requests)
+    if options.length_scale is not None:
+        scaling = replace(scaling, length_scale=options.length_scale)
+    return trace_demand(options.trace, options.trace_format, scaling)
+
+
+def study_of(options: argparse.Namespace, demand: Demand) -> Study:
+    """What all points share."""
+    ceilings = find_accelerator(options.accelerator).ceilings(options.dtype, options.tensor_parallel)
+    shape = find_shape(options.model, ceilings.dtype)
+    if options.seed < 0:
+        raise ValueError(f"seed is {options.seed}: use 0 or a positive whole number")
+    return Study(demand, shape, ceilings, options.model, options.seed)
+
+
+def points_of(options: argparse.Namespace, study: Study) -> Iterator[Point]:
+    """Every policy at every load with every value of the knobs that vary."""
+    config = default_config(study, knobs_of(options))
+    varied = [[(name, knob_value(name, text)) for text in texts] for name, *texts in _checked(options.vary)]
+    for policy, load, knobs in product(options.policies, loads_of(options), product(*varied)):
+        point = Point(policy, load, config)
+        for name, value in knobs:
+            point = with_knob(point, name, value)
+        yield point
+
+
+def loads_of(options: argparse.Namespace) -> list[Load]:
+    """The loads that are asked for, lowest first."""
+    if bool(options.rates) == bool(options.users):
+        raise ValueError("give the load in one way: --rates in requests/s, or --users of a closed loop")
+    if options.rates:
+        return [Load("rate", rate, burstiness=options.burstiness) for rate in sorted(set(options.rates))]
+    return [Load("users", users, think_s=options.think_s) for users in sorted(set(options.users))]
+
+
+def default_config(study: Study, knobs: dict[str, Any]) -> SchedulerConfig:
+    """The knobs given; for the rest vLLM's ways: the whole context that is needed, and all memory that is left."""
+    longest = min(study.shape.n_positions, study.demand.longest)
+    chosen = {"max_num_seqs": 256, "max_num_batched_tokens": 2048, "max_model_len": longest, **knobs}
+    if "num_kv_blocks" not in chosen and study.ceilings.memory_bytes is not None:
+        block_size = chosen.get("block_size", SchedulerConfig().block_size)
+        left = study.ceilings.memory_bytes * MEMORY_SHARE - study.shape.weight_bytes
+        fit = int(left // (block_size * study.shape.kv_bytes_per_token))
+        if fit > 0:  # else the check says that the weights don't fit
+            chosen["num_kv_blocks"] = min(fit, _MOST_BLOCKS)
+    return SchedulerConfig(**chosen)
+
+
+def described(study: Study) -> dict[str, Any]:
+    """What makes a study the same, for the file."""
+    return {
+        "model": study.model,
+        "shape": asdict(study.shape),
+        "device": asdict(study.ceilings),
+        "requests": study.demand.words,
+        "num_requests": len(study.demand.prompt_tokens),
+        "prompt_tokens": list(study.demand.prompt_tokens),
+        "output_tokens": list(study.demand.output_tokens),
+        "seed": study.seed,
+    }
+
+
+def _checked(varied: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+    known = SchedulerConfig.__dataclass_fields__
+    for name, *texts in varied:
+        if name not in known:
+            raise ValueError(f"--vary {name}: there is no such knob; choose from {', '.join(known)}")
+        if not texts:
+            raise ValueError(f"--vary {name}: give the values that it takes")
+    return varied
+
+
+def _table(curve: Curve, study: Study, has_slo: bool) -> Table:
+    title = f"{curve.policy}{curve.knobs_in_words}: modelled on {study.ceilings.device}, {study.model}"
+    table = Table(box=box.SIMPLE_HEAD, title=Text(title), title_justify="left", caption_justify="left")
+    heads = ["served/s", "tok/s", "TTFT p99", "TPOT p99", "queue", "preempted", "KV", *(["goodput/s"] * has_slo)]
+    for name in (curve.rows[0].load.kind, *heads, ""):
+        table.add_column(name, justify="right")
+    for place, row in enumerate(curve.rows):
+        mark = "knee" if place == curve.knee.index else ""
+        table.add_row(f"{row.load.value:g}", *_cells(row), *([_number(curve.goodputs[place])] * has_slo), mark)
+    table.caption = Text(curve.sentence)
+    return table
+
+
+def _cells(row: Row) -> list[str]:
+    metrics = row.metrics
+    usage = metrics["mean_kv_cache_usage"]
+    return [
+        _number(metrics["served"] if metrics["served"] is not None else metrics["request_throughput"]),
+        _number(metrics["output_throughput"]),
+        *(f"{_number(metrics[name])} ms" for name in ("p99_ttft_ms", "p99_tpot_ms", "mean_queue_time_ms")),
+        str(metrics["num_preemptions"]),
+        "–" if usage is None else f"{100 * usage:.0f} %",
+    ]
+
+
+def _number(value: float | int | None) -> str:
+    return "–" if value is None else three_figures(value)

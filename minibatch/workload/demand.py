@@ -1,0 +1,113 @@
+"""What a load sweep serves: the same lengths again and again, at one load after another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from minibatch.workload.arrivals import Arrivals, AtOnce, ClosedLoop, Gamma, Poisson
+from minibatch.workload.lengths import parse_lengths
+from minibatch.workload.request import MOST_REQUESTS, Request, SamplingParams
+from minibatch.workload.specs import require
+from minibatch.workload.synthetic import streams
+from minibatch.workload.traces import Scaling, describe_trace, read_trace, sniff_format
+
+LoadKind = Literal["rate", "users"]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How hard a server is driven.
+
+    Attributes:
+        kind: "rate", an open loop in requests/s, or "users", a closed loop of so many.
+        value: requests/s, or users.
+        burstiness: of an open loop, as in `arrivals.Gamma`; 1 is Poisson.
+        think_s: of a closed loop, as in `arrivals.ClosedLoop`.
+
+    Raises:
+        ValueError: a load that cannot be.
+    """
+
+    kind: LoadKind
+    value: float
+    burstiness: float = 1.0
+    think_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind == "users":
+            require(self.value == int(self.value), "users", self.value, "a whole number")
+            ClosedLoop(int(self.value), self.think_s)
+        else:
+            self._open()
+
+    @property
+    def arrivals(self) -> Arrivals:
+        return AtOnce() if self.kind == "users" else self._open()
+
+    @property
+    def closed_loop(self) -> ClosedLoop | None:
+        return ClosedLoop(int(self.value), self.think_s) if self.kind == "users" else None
+
+    @property
+    def words(self) -> str:
+        loop = self.closed_loop
+        return self.arrivals.words if loop is None else loop.words
+
+    def _open(self) -> Arrivals:
+        return Poisson(self.value) if self.burstiness == 1 else Gamma(self.value, self.burstiness)
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Lengths in tokens of every request, in order, and in words where they are from."""
+
+    prompt_tokens: tuple[int, ...]
+    output_tokens: tuple[int, ...]
+    words: str
+
+    @property
+    def longest(self) -> int:
+        """Most tokens of one request, prompt and output."""
+        return max(map(sum, zip(self.prompt_tokens, self.output_tokens, strict=True)))
+
+    def requests(self, load: Load, seed: int) -> list[Request]:
+        """The requests under a load. Equal seeds give equal times, and at another rate the same ones closer together.
+
+        Raises:
+            ValueError: they would arrive too late.
+        """
+        times = load.arrivals.times_ns(len(self.prompt_tokens), streams(seed)[0]).tolist()
+        return [
+            Request(request_id, range(prompt), _sampling(output), time_ns)
+            for request_id, (time_ns, prompt, output) in enumerate(
+                zip(times, self.prompt_tokens, self.output_tokens, strict=True)
+            )
+        ]
+
+
+@cache
+def _sampling(max_tokens: int) -> SamplingParams:
+    return SamplingParams(max_tokens, ignore_eos=True)
+
+
+def drawn_demand(num_requests: int, prompt_lengths: str, output_lengths: str, seed: int) -> Demand:
+    """Lengths drawn from distributions as `parse_lengths` reads them; ValueError says what is wrong."""
+    require(1 <= num_requests <= MOST_REQUESTS, "num_requests", num_requests, f"1 to {MOST_REQUESTS:,}")
+    prompts, outputs = parse_lengths(prompt_lengths), parse_lengths(output_lengths)
+    _, prompt_stream, output_stream, _ = streams(seed)
+    return Demand(
+        tuple(prompts.draw(num_requests, prompt_stream).tolist()),
+        tuple(outputs.draw(num_requests, output_stream).tolist()),
+        f"prompts {prompts.words}, outputs {outputs.words}",
+    )
+
+
+def trace_demand(path: Path, trace_format: str | None = None, scaling: Scaling = Scaling()) -> Demand:
+    """The lengths of a trace; ValueError or OSError as `read_trace`."""
+    name = trace_format or sniff_format(path)
+    rows = read_trace(path, name, scaling)
+    prompts, outputs = tuple(row.prompt_tokens for row in rows), tuple(row.output_tokens for row in rows)
+    return Demand(prompts, outputs, describe_trace(path, name, rows, scaling))
