@@ -23,7 +23,7 @@ from minibatch.analysis.slo import parse_slo
 from minibatch.analysis.sweep_file import Row, SweepFile, row_of
 from minibatch.analysis.sweeps import Curve, curves_of
 from minibatch.commands.options import add_knobs, knobs_of
-from minibatch.commands.terminal import stop_on_interrupt
+from minibatch.commands.terminal import stop_on_interrupt, wide_console
 from minibatch.engine.study import BACKENDS, Point, Study, executor_of, knob_value, run_points, with_knob
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
@@ -80,7 +80,7 @@ def execute(options: argparse.Namespace) -> int:
     for point in points:
         point.check(study)
     file = SweepFile(options.out, described(study))
-    console, done = Console(), file.done
+    console, done = wide_console(), file.done
     missing = [point for point in points if (point.policy, point.load, point.config) not in done]
     if len(missing) < len(points):
         console.print(f"{len(points) - len(missing)} of {len(points)} points are in {options.out} already")

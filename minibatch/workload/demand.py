@@ -12,7 +12,7 @@ from minibatch.workload.lengths import parse_lengths
 from minibatch.workload.request import MOST_REQUESTS, Request, SamplingParams
 from minibatch.workload.specs import require
 from minibatch.workload.synthetic import streams
-from minibatch.workload.traces import Scaling, describe_trace, read_trace, sniff_format
+from minibatch.workload.traces import AS_RECORDED, Scaling, describe_trace, read_trace, sniff_format
 
 LoadKind = Literal["rate", "users"]
 
@@ -105,7 +105,7 @@ def drawn_demand(num_requests: int, prompt_lengths: str, output_lengths: str, se
     )
 
 
-def trace_demand(path: Path, trace_format: str | None = None, scaling: Scaling = Scaling()) -> Demand:
+def trace_demand(path: Path, trace_format: str | None = None, scaling: Scaling = AS_RECORDED) -> Demand:
     """The lengths of a trace; ValueError or OSError as `read_trace`."""
     name = trace_format or sniff_format(path)
     rows = read_trace(path, name, scaling)
