@@ -52,6 +52,11 @@ class Draft:
         """The lowest last. Only who lets somebody in asks for them."""
         return [slot for slot, holder in enumerate(self.state.slots) if holder is None][::-1]
 
+    @cached_property
+    def _widest(self) -> int:
+        """Tokens of the longest request of the batch, finished ones included."""
+        return max(holder.num_computed_tokens for holder in self.state.slots if holder is not None)
+
     @property
     def first_waiting(self) -> RequestState | None:
         """The request of the queue that may enter next."""
@@ -107,8 +112,7 @@ class Draft:
         holder = self.state.slots[slot]
         if holder is not None:
             self._padded.add(slot)
-            context = max(other.num_computed_tokens for other in self.state.slots if other is not None)
-            seq = ScheduledSeq(holder, slot, Phase.PADDING, start=context, num_tokens=0, num_padding=1)
+            seq = ScheduledSeq(holder, slot, Phase.PADDING, start=self._widest, num_tokens=0, num_padding=1)
             self._add(seq)
 
     # -- admission ----------------------------------------------------------------------------

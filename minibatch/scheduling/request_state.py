@@ -51,13 +51,11 @@ class RequestState:
     block_table: list[int] = field(default_factory=list)
     num_preemptions: int = 0
     finish_reason: FinishReason | None = None
+    request_id: int = field(init=False)
 
     def __post_init__(self) -> None:
+        self.request_id = self.request.request_id
         self.prefill_end = self.request.num_prompt_tokens
-
-    @property
-    def request_id(self) -> int:
-        return self.request.request_id
 
     @property
     def num_tokens(self) -> int:
