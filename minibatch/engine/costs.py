@@ -184,11 +184,6 @@ class Operator:
     def bytes(self) -> Amount:
         return self.bytes_weights + self.bytes_kv + self.bytes_activations
 
-    def at(self, step: int) -> Operator:
-        """That of one iteration of many."""
-        values = (self.flops, self.bytes_weights, self.bytes_kv, self.bytes_activations)
-        return Operator(self.name, *(value[step] if isinstance(value, np.ndarray) else value for value in values))
-
 
 def together(parts: Iterable[Operator]) -> Operator:
     """The work of some operators as that of one."""

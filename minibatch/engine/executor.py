@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from minibatch.engine.costs import Costs, Operator, sum_of, sums_of
+from minibatch.engine.costs import Costs, Operator, sums_of
 from minibatch.recording.schema import Clock
 from minibatch.scheduling.plan import Plan
 
@@ -59,10 +59,6 @@ class RunResult:
     def costs(self) -> Ints:
         """(4, num_steps) FLOPs, and bytes of weights, KV and activations."""
         return sums_of(self.parts, len(self.durations))
-
-    def costs_at(self, step: int) -> Costs:
-        """The work of one of the iterations."""
-        return sum_of(part.at(step) for part in self.parts)
 
 
 class Executor(Protocol):

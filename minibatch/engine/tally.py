@@ -107,13 +107,10 @@ class Tally:
             self._gaps[index] += batch
 
     def _computing(self, result: RunResult) -> int:
-        """Time of the compute-bound iterations; work and bytes grow in proportion to the context, so the ends tell."""
-        last = len(result.durations) - 1
-        ends = {self._is_computing(result.costs_at(step)) for step in ((0, last) if last else (0,))}
-        if len(ends) == 1:
-            return (result.end_ns - result.start_ns) * ends.pop()
-        flops, *moved = result.costs()
-        return int(result.durations[flops >= self._ridge * sum(moved)].sum())
+        """Time of the compute-bound iterations."""
+        flops = sum(part.flops for part in result.parts)
+        is_computing = (flops >= self._ridge * sum(part.bytes for part in result.parts))[: len(result.durations)]
+        return int(result.durations @ is_computing)
 
     def _is_computing(self, costs: Costs) -> bool:
         return costs.flops >= self._ridge * costs.bytes
