@@ -25,7 +25,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
     parser.add_argument("--dtype", default="auto", help="auto, float32, float64, bfloat16 or float16")
     parser.add_argument("--steps", type=int, metavar="N", help="steps to time, a third of them held out (default: 150)")
-    parser.add_argument("--rounds", type=int, metavar="N", help="times that each is timed (default: 5)")
+    parser.add_argument("--rounds", type=int, metavar="N", help="times that each is timed (default: 7)")
     parser.add_argument("--seed", type=int, default=0, help="which steps are drawn (default: 0)")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     parser.set_defaults(execute=execute)

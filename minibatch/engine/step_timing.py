@@ -22,7 +22,7 @@ from minibatch.workload.request import Request
 
 BLOCK_SIZE = 16
 NUM_STEPS = 150
-ROUNDS = 5
+ROUNDS = 7
 """Together about a minute for the bundled model on two cores."""
 
 _MOST_KV_BYTES = 3 * 2**30
