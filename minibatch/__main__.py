@@ -9,6 +9,7 @@ import sys
 from minibatch.commands import (
     bench,
     bench_player,
+    bench_sweep,
     calibrate,
     claims,
     compare,
@@ -36,6 +37,7 @@ COMMANDS = (
     calibrate,
     bench,
     bench_player,
+    bench_sweep,
     record,
 )
 

@@ -25,6 +25,7 @@ from minibatch.analysis.sweeps import Curve, curves_of
 from minibatch.commands.options import add_knobs, knobs_of
 from minibatch.commands.terminal import stop_on_interrupt, wide_console
 from minibatch.engine.study import BACKENDS, Point, Study, executor_of, knob_value, run_points, with_knob
+from minibatch.recording.storage import check_writable
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.demand import Demand, Load, drawn_demand, trace_demand
@@ -75,6 +76,9 @@ def execute(options: argparse.Namespace) -> int:
     workers = options.workers if options.workers is not None else os.cpu_count() or 1
     if workers < 1:
         raise ValueError(f"--workers is {workers}: use 1 or more")
+    if options.seed < 0:
+        raise ValueError(f"seed is {options.seed}: use 0 or a positive whole number")
+    check_writable(options.out)
     study = study_of(options, demand_of(options))
     points = list(points_of(options, study))
     for point in points:
@@ -128,8 +132,6 @@ def study_of(options: argparse.Namespace, demand: Demand) -> Study:
     """What all points share."""
     ceilings = find_accelerator(options.accelerator).ceilings(options.dtype, options.tensor_parallel)
     shape = find_shape(options.model, ceilings.dtype)
-    if options.seed < 0:
-        raise ValueError(f"seed is {options.seed}: use 0 or a positive whole number")
     return Study(demand, shape, ceilings, options.model, options.seed)
 
 

@@ -69,7 +69,7 @@ class Point:
 def run_point(study: Study, point: Point) -> Outcome:
     """What the run comes to; the same bit for bit wherever and whenever it runs."""
     tally = Tally(point.config.num_kv_blocks, study.ceilings.ridge)
-    engine = _engine(study, point, tally)
+    engine = engine_of(study, point, tally)
     engine.run()
     return tally.outcome(engine.is_done)
 
@@ -77,7 +77,7 @@ def run_point(study: Study, point: Point) -> Outcome:
 def record_point(study: Study, point: Point) -> Recording:
     """The same run with all its iterations, for the player."""
     recorder = Recorder()
-    engine = _engine(study, point, recorder)
+    engine = engine_of(study, point, recorder)
     engine.run()
     loop = point.load.closed_loop
     header = Header(
@@ -184,7 +184,8 @@ class _PoolExecutor(Executor):
         self._pool.close()
 
 
-def _engine(study: Study, point: Point, recorder: Recorder | Tally) -> Engine:
+def engine_of(study: Study, point: Point, recorder: Recorder | Tally, fast_forward: bool = True) -> Engine:
+    """An engine about to run a point."""
     return Engine(
         study.demand.requests(point.load, study.seed),
         find_policy(point.policy),
@@ -193,7 +194,7 @@ def _engine(study: Study, point: Point, recorder: Recorder | Tally) -> Engine:
         study.shape,
         check=False,
         loop=point.load.closed_loop,
-        fast_forward=True,
+        fast_forward=fast_forward,
         recorder=recorder,
     )
 

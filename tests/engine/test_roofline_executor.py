@@ -55,9 +55,9 @@ def test_efficiencies_lengthen_their_operators_alone() -> None:
         name: bare[name] for name in ("embedding", "linear", "lm_head")
     }
     each = replace(GPU, efficiency=Efficiency(step_ns=500, seq_ns=200, batch_ns=900))
-    for plan, more in ((plan, 500 + 2 * 200 + 900), (Plan(seqs=(seq(1, 1000),)), 500 + 200)):
-        longer = RooflineExecutor(SHAPE, each).execute(plan).duration_ns
-        assert longer == pytest.approx(RooflineExecutor(SHAPE, GPU).execute(plan).duration_ns + more, abs=1)
+    for batch, more in ((plan, 500 + 2 * 200 + 900), (Plan(seqs=(seq(1, 1000),)), 500 + 200)):
+        longer = RooflineExecutor(SHAPE, each).execute(batch).duration_ns
+        assert longer == pytest.approx(RooflineExecutor(SHAPE, GPU).execute(batch).duration_ns + more, abs=1)
 
 
 @given(

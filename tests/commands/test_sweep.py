@@ -1,0 +1,103 @@
+"""`sweep` as a person runs it, ends it and goes on with it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from minibatch.analysis.sweep_file import read_sweep
+from tests.commands.conftest import ROOT
+
+LIGHT = [
+    "sweep", "--accelerator", "L4", "--model", "smollm2-135m", "--num-requests", 40, "--prompt-lengths", "uniform:8:64",
+    "--output-lengths", "uniform:4:32", "--workers", 1,
+]  # fmt: skip
+
+
+def keys(path: Path) -> list[tuple[object, ...]]:
+    return [row.key for row in read_sweep(path)[1]]
+
+
+def test_every_point_is_run_once_and_shown(inside, tmp_path: Path) -> None:
+    path = tmp_path / "sweep.parquet"
+    arguments = [*LIGHT, "--out", path, "--policies", "static", "chunked", "--rates", 4, 40]
+    done = inside(*arguments, "--slo", "ttft:500", "--vary", "max_num_batched_tokens", 64, 512, "--max-num-seqs", 8)
+    assert done.returncode == 0, done.stderr
+    assert len(set(keys(path))) == len(keys(path)) == 2 * 2 * 2
+    assert "static, max_num_batched_tokens 64: modelled on L4 24GB (data sheet, secondary), smollm2-135m" in done.stdout
+    assert "goodput/s" in done.stdout
+    before = path.read_bytes()
+    again = inside(*arguments, "--vary", "max_num_batched_tokens", 64, 512, "--max-num-seqs", 8)
+    assert "8 of 8 points are in" in again.stdout
+    assert path.read_bytes() == before
+    more = inside(*arguments, 80, "--vary", "max_num_batched_tokens", 64, 512, "--max-num-seqs", 8)
+    assert "8 of 12 points are in" in more.stdout
+    assert len(set(keys(path))) == len(keys(path)) == 12
+
+
+def test_a_killed_sweep_goes_on_with_nothing_lost_or_done_twice(inside, tmp_path: Path) -> None:
+    path = tmp_path / "sweep.parquet"
+    arguments = [str(part) for part in (*LIGHT, "--out", path, "--policies", "chunked", "--rates", *range(1, 31))]
+    with subprocess.Popen(
+        [sys.executable, "-m", "minibatch", *arguments], cwd=ROOT, start_new_session=True, stdout=subprocess.DEVNULL
+    ) as process:
+        while not path.exists() and process.poll() is None:
+            time.sleep(0.005)
+        os.killpg(process.pid, signal.SIGKILL)
+    kept = keys(path)
+    assert 1 <= len(kept) < 30
+    done = inside(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert keys(path)[: len(kept)] == kept
+    assert len(set(keys(path))) == len(keys(path)) == 30
+
+
+def test_users_and_the_lengths_of_a_trace(inside, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    rows = "".join(f"{k},{20 + k},{5 + k % 7}\n" for k in range(60))
+    trace.write_text(f"arrival_s,prompt_tokens,output_tokens\n{rows}", encoding="utf-8")
+    path = tmp_path / "sweep.parquet"
+    machine = ["sweep", "--accelerator", "L4", "--model", "smollm2-135m", "--workers", 1]
+    done = inside(*machine, "--trace", trace, "--users", 2, 8, "--policies", "continuous", "--out", path)
+    assert done.returncode == 0, done.stderr
+    study, found = read_sweep(path)
+    assert study["num_requests"] == 60
+    assert [row.metrics["completed"] for row in found] == [60, 60]
+    assert "users" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--rates", 1, "--users", 2], "give the load in one way"),
+        ([], "give the load in one way"),
+        (["--rates", 0], "rate is 0"),
+        (["--rates", 1, "--vary", "speed", 3], "there is no such knob"),
+        (["--rates", 1, "--vary", "max_num_seqs"], "give the values that it takes"),
+        (["--rates", 1, "--vary", "max_num_seqs", "many"], "max_num_seqs is 'many': use a number"),
+        (["--rates", 1, "--vary", "max_num_seqs", 0], "max_num_seqs is 0"),
+        (["--rates", 1, "--slo", "ttft"], "is not a limit"),
+        (["--rates", 1, "--workers", 0], "--workers is 0"),
+        (["--rates", 1, "--seed", -1], "seed is -1"),
+        (["--rates", 1, "--model", "gpt9"], "gpt9"),
+        (["--rates", 1, "--model", "llama-3.1-70b"], "use more devices, larger ones, or a smaller model"),
+        (["--rates", 1, "--accelerator", "H900"], "choose from H100"),
+        (["--rates", 1, "--trace", "README.md"], "README.md"),
+        (["--rates", 1, "--length-scale", 2], "is of a trace, and there is none"),
+        (["--rates", 1, "--policies", "magic"], "unknown policy 'magic'"),
+        (["--rates", 1, "--out", "README.md"], "README.md is not a sweep"),
+        (["--rates", 1, "--out", "/no/such/folder/x.parquet"], "No such folder"),
+    ],
+)
+def test_bad_input_gets_one_sentence(inside, tmp_path: Path, arguments: list[object], says: str) -> None:
+    done = inside("sweep", "--out", tmp_path / "sweep.parquet", *arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "sweep.parquet").exists()

@@ -1,0 +1,58 @@
+"""The lengths of a sweep, and what loads make of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minibatch.workload.arrivals import ClosedLoop
+from minibatch.workload.demand import Demand, Load, drawn_demand, trace_demand
+from minibatch.workload.traces import Scaling
+
+DEMAND = Demand((5, 7, 9), (1, 2, 3), "by hand")
+
+
+def test_requests_have_the_lengths_and_the_rate() -> None:
+    drawn = drawn_demand(2000, "fixed:30", "uniform:1:9", seed=4)
+    requests = drawn.requests(Load("rate", 8.0), seed=4)
+    assert [r.num_prompt_tokens for r in requests] == [30] * 2000
+    assert tuple(r.sampling.max_tokens for r in requests) == drawn.output_tokens
+    assert all(r.sampling.ignore_eos for r in requests)
+    gaps = np.diff([r.arrival_ns for r in requests]) / 1e9
+    assert gaps.mean() == pytest.approx(1 / 8, rel=0.1)
+    assert gaps.std() == pytest.approx(1 / 8, rel=0.15)  # Poisson
+    bursty = np.diff([r.arrival_ns for r in drawn.requests(Load("rate", 8.0, burstiness=0.1), 4)]) / 1e9
+    assert bursty.std() > 2 * gaps.std()
+
+
+def test_a_higher_rate_brings_the_same_requests_closer_together() -> None:
+    drawn = drawn_demand(50, "fixed:3", "fixed:4", seed=1)
+    slow, fast = ([r.arrival_ns for r in drawn.requests(Load("rate", rate), 1)] for rate in (2.0, 4.0))
+    assert fast == [pytest.approx(time / 2, abs=1) for time in slow]
+
+
+def test_users_send_when_they_are_answered() -> None:
+    load = Load("users", 3, think_s=0.5)
+    assert load.closed_loop == ClosedLoop(3, 0.5)
+    assert {r.arrival_ns for r in DEMAND.requests(load, 0)} == {0}
+    assert Load("rate", 2.0).closed_loop is None
+    assert DEMAND.longest == 12
+
+
+def test_lengths_of_a_trace(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text("arrival_s,prompt_tokens,output_tokens\n0,10,3\n1.5,20,4\n2,30,5\n", encoding="utf-8")
+    demand = trace_demand(path, scaling=Scaling(num_requests=2, length_scale=0.5))
+    assert (demand.prompt_tokens, demand.output_tokens) == ((5, 10), (2, 2))
+    assert "trace.csv" in demand.words
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "says"),
+    [("rate", 0.0, "rate is 0"), ("users", 0, "num_users is 0"), ("users", 2.5, "users is 2.5: use a whole number")],
+)
+def test_loads_that_cannot_be(kind: str, value: float, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Load(kind, value)
