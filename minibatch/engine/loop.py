@@ -179,10 +179,12 @@ class Engine:
 
     def _repeat(self, latest: Plan) -> Finished | None:
         """Take the iterations after `latest` that need no asking; None where there are none."""
-        next_ns = self._source.next_ns
+        exact = self.recorder.is_exact
+        # Who arrives behind a queue changes nothing before its head does, but what is noted.
+        next_ns = self._source.next_ns if exact or not self.state.waiting else None
         if next_ns is not None and next_ns <= self.state.now_ns:
             return None
-        run = steady_run(self.policy, self.state, latest)
+        run = steady_run(self.policy, self.state, latest, exact)
         if run is None or not isinstance(self.executor, RooflineExecutor):
             return None
         durations, parts = self.executor.execute_run(run.contexts(), run.num_seqs, len(run.decodes))
@@ -190,7 +192,7 @@ class Engine:
         num_steps = run.num_steps
         if next_ns is not None:  # an iteration that has begun before somebody arrives is not disturbed
             num_steps = int(np.searchsorted(ends - durations, next_ns))
-        run.cut(num_steps, told=latest if self.recorder.is_exact else None)
+        run.cut(num_steps, told=latest if exact else None)
         if not run.num_steps:
             return None
         result = RunResult(durations[: run.num_steps], ends[: run.num_steps], parts, PLACEHOLDER_TOKEN)

@@ -119,11 +119,13 @@ class SteadyRun:
         ]
 
 
-def steady_run(policy: Policy, state: SchedulerState, latest: Plan) -> SteadyRun | None:
+def steady_run(policy: Policy, state: SchedulerState, latest: Plan, exact: bool) -> SteadyRun | None:
     """The iterations after `latest`, which has been committed, as far as they need no asking.
 
-    Either nobody waits, and everybody who runs decodes; or they have all just decoded while others
-    waited, and would again.
+    Either nobody waits, and everybody who runs decodes; or those who wait would be told the same again.
+
+    Args:
+        exact: every number of every reason matters; else only what the head of the queue waits for.
     """
     if (
         not getattr(policy, "repeats_decodes", False)
@@ -132,17 +134,36 @@ def steady_run(policy: Policy, state: SchedulerState, latest: Plan) -> SteadyRun
         or any(request.is_prefilling for request in state.running)
     ):
         return None
-    if (state.waiting or state.swapped) and not _is_repeated(latest, len(state.running)):
-        return None
+    if state.waiting or state.swapped:
+        is_known = _is_repeated(latest, len(state.running)) or (not exact and _waits_on(latest, state))
+        if not is_known:
+            return None
     return SteadyRun(state)
 
 
 def _is_repeated(plan: Plan, num_running: int) -> bool:
     """Whether the plan had everybody decode who runs now, and changed nothing else."""
+    return _only_decodes(plan) and sum(seq.phase is Phase.DECODE for seq in plan.seqs) == num_running
+
+
+def _waits_on(plan: Plan, state: SchedulerState) -> bool:
+    """Whether the head of the queue still waits for what it waited for in the plan, whoever has left since.
+
+    For a batch to end it waits as long as somebody of the batch runs. A slot and blocks come free
+    when somebody leaves, so it matters that nobody has; prompts that were prefilled beside it have
+    taken what they needed, and a decode gives nothing back.
+    """
+    if state.hold_slots:
+        return _only_decodes(plan)
+    codes = [reason.code for reason in plan.reasons if reason.code in WAITS]
+    still_here = len(plan.seqs) + len(plan.held) == len(state.running)
+    return not plan.preempted and not state.swapped and still_here and codes in ([Code.WAITS_SLOT], [Code.WAITS_BLOCKS])
+
+
+def _only_decodes(plan: Plan) -> bool:
     return (
         not plan.admitted
         and not plan.preempted
-        and sum(seq.phase is Phase.DECODE for seq in plan.seqs) == num_running
         and all(seq.phase is not Phase.PREFILL for seq in plan.seqs)
         and all(phase is Phase.PADDING for _, _, phase in plan.held)
         and all(reason.code in WAITS for reason in plan.reasons)
