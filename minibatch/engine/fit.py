@@ -75,8 +75,8 @@ def fit_efficiency(samples: Sequence[Sample], shape: ModelShape, ceilings: Ceili
         sum over samples of h(ln(modelled / measured)) + weight^2 * |p - supposed|^2
 
     h being Huber's loss ("Robust estimation of a location parameter", 1964) and `weight` small. By
-    Levenberg and Marquardt's method on the weighted residuals. The error of what is found depends
-    on the samples alone; with exact ones the figures that matter are found to about 1 %.
+    Levenberg and Marquardt's method on the weighted residuals. From exact samples modelled steps
+    come out within 2 % in the median; single figures may be further off where others make up for them.
     """
     totals, num_seqs, measured = stacked(samples)
     parts = operators(totals, shape)
