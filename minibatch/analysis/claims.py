@@ -20,7 +20,7 @@ CONFIDENCE = one_of("primary", "secondary")
 
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SCALED = {"FLOP/s": "FLOP/s", "bytes/s": "B/s", "bytes": "B"}
-_UNITS = (*_SCALED, "x", "%", "requests/s", "s")
+_UNITS = (*_SCALED, "x", "%", "requests/s", "s", "tokens")
 _REQUIRED = {
     "value": NUMBER, "unit": one_of(*_UNITS), "of": TEXT, "source": TEXT, "checked": PAST_DAY, "confidence": CONFIDENCE,
 }  # fmt: skip
@@ -32,7 +32,7 @@ class Claim:
     """One figure.
 
     Attributes:
-        value: in `unit`: FLOP/s, bytes/s, bytes, x (a factor), %, requests/s or s.
+        value: in `unit`: FLOP/s, bytes/s, bytes, x (a factor), %, requests/s, s or tokens.
         of: what the figure is of.
         source: who says so.
         checked: the day on which it was last compared with the source.

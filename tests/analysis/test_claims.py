@@ -110,6 +110,8 @@ def test_what_has_a_claim_is_written_nowhere_else() -> None:
     found = []
     for path in sorted(CODE.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
+        for name in load_accelerators():  # A100-40GB is what people type
+            source = source.replace(name, "")
         found += [f"{path.name}: {claim_id}" for pattern, claim_id in texts.items() if pattern.search(source)]
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             if token.type == tokenize.NUMBER and token.string[-1] not in "jJ":
