@@ -1,12 +1,15 @@
 """The Streamlit entry: `streamlit run app.py`."""
 
-import streamlit as st
+if __name__ == "__main__":  # and not in the processes of a sweep, which import this file as they start
+    import streamlit as st
 
-from minibatch.ui import compare, truth
+    from minibatch.ui import compare, reproduce, sweep, truth
 
-st.set_page_config(page_title="Minibatch", layout="wide", initial_sidebar_state=330)
-pages = [
-    st.Page(compare.page, title="Compare", default=True),
-    st.Page(truth.page, title="How true is this?", url_path="truth"),
-]
-st.navigation(pages, position="top").run()
+    st.set_page_config(page_title="Minibatch", layout="wide", initial_sidebar_state=330)
+    pages = [
+        st.Page(compare.page, title="Compare", default=True),
+        st.Page(sweep.page, title="Load", url_path="load"),
+        st.Page(reproduce.page, title="Published results", url_path="published"),
+        st.Page(truth.page, title="How true is this?", url_path="truth"),
+    ]
+    st.navigation(pages, position="top").run()

@@ -21,9 +21,8 @@ def knob_key(workload: str, machine: Machine, name: str) -> str:
 def knob_widgets(workload: str, machine: Machine) -> dict[str, Any]:
     """Every knob by name. A workload keeps its own values, which start as the address says, or from its preset."""
     preset = knob_preset(workload, machine)
-    kinds = get_type_hints(SchedulerConfig)
-    keys = {name: knob_key(workload, machine, name) for name in kinds}
-    return {name: _widget(name, kind, begins(keys[name], preset[name]), keys[name]) for name, kind in kinds.items()}
+    keys = {name: knob_key(workload, machine, name) for name in get_type_hints(SchedulerConfig)}
+    return {name: knob_widget(name, begins(key, preset[name]), key) for name, key in keys.items()}
 
 
 def fork_knobs() -> dict[str, dict[str, Any]]:
@@ -43,8 +42,9 @@ def fork_knobs() -> dict[str, dict[str, Any]]:
     return knobs
 
 
-def _widget(name: str, kind: Any, start: Any, key: str) -> Any:
-    text = KNOB_HELP[name]
+def knob_widget(name: str, start: Any, key: str) -> Any:
+    """One knob, a field of `SchedulerConfig`, and what it is set to."""
+    kind, text = get_type_hints(SchedulerConfig)[name], KNOB_HELP[name]
     if get_origin(kind) is Literal:
         choices = get_args(kind)
         return st.selectbox(name, choices, index=choices.index(start), key=key, help=text)

@@ -1,0 +1,222 @@
+"""The page "Load": one workload at load after load, where each policy's knee is, and what binds past it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from html import escape
+
+import streamlit as st
+
+from minibatch.analysis.slo import Slo
+from minibatch.analysis.sweep_file import Row
+from minibatch.analysis.sweeps import Curve, curves_of
+from minibatch.ui.compare import POLL_S, STYLE, engine_queue
+from minibatch.ui.jobs import Status, Ticket
+from minibatch.ui.notices import Notice, show
+from minibatch.ui.palette import Theme, theme
+from minibatch.ui.sweep_charts import PICK, sweep_chart
+from minibatch.ui.sweep_form import SweepForm, sweep_form
+from minibatch.ui.sweep_job import Memory, Sweep, remembered
+from minibatch.ui.sweep_panels import FIRST, PANELS, Panel
+from minibatch.ui.sweep_plan import Plan
+from minibatch.ui.sweep_point import pick, point_section
+from minibatch.ui.sweep_search import frontier_section
+from minibatch.ui.sweep_source import open_sweep
+from minibatch.ui.sweep_tables import alerts_html, alerts_of, alerts_title, knees_html, points_html
+
+NO_SWEEP = Notice("Choose a workload in the sidebar and press Run.", "note")
+NO_FILE = Notice("Choose a file of a sweep in the sidebar.", "note")
+NOTHING_DONE = Notice("The sweep was cancelled before a point was done.", "note")
+_SWEEP, _TICKET, _MEMORY = "sweep", "sweep ticket", "sweep memory"
+_LIMITS = (
+    ("ttft_ms", "TTFT, ms at most", 500.0),
+    ("tpot_ms", "TPOT, ms at most", 50.0),
+    ("e2el_ms", "E2E, ms at most", None),
+)
+
+
+def page() -> None:
+    """Draw the page."""
+    look = theme(st.context.theme.type)
+    st.html(f"<style>{STYLE.read_text(encoding='utf-8')}\n:root {{ --mb-scale: {look.scale} }}</style>")
+    st.html("<h1 class='mb-brand'>Minibatch</h1>")
+    st.html(
+        "<div class='mb-head'><h1>Load</h1><p class='mb-watch'>The same requests at one load after the other: up to "
+        "where each policy keeps pace, what stops it there, and how much of what it serves comes in time.</p></div>"
+    )
+    form = sweep_form()
+    if form.wants_file:
+        _file(form, look)
+    else:
+        _new(form, look)
+
+
+def _file(form: SweepForm, look: Theme) -> None:
+    if form.upload is None:
+        show(NO_FILE)
+        return
+    try:
+        sweep = open_sweep(*form.upload)
+    except (ValueError, OSError) as error:
+        show(Notice(str(error), "warning"))
+        return
+    _results(sweep, look)
+
+
+def _new(form: SweepForm, look: Theme) -> None:
+    if form.pressed:
+        if form.plan is None:
+            show(Notice(form.refusal, "error"))
+        else:
+            _submit(form.plan)
+    sweep: Sweep | None = st.session_state.get(_SWEEP)
+    ticket: Ticket | None = st.session_state.get(_TICKET)
+    if sweep is None:
+        if not form.pressed:
+            show(NO_SWEEP)
+        return
+    if ticket is not None and not ticket.finished:
+        _poll(sweep, ticket, look)
+        return
+    if ticket is not None and ticket.status is Status.FAILED:
+        show(Notice(ticket.error, "error"))
+    found = len(sweep.found)
+    if found < len(sweep.points) and found:
+        show(Notice(f"{found} of {len(sweep.points)} points are done; Run goes on with the rest.", "note"))
+    if found:
+        _results(sweep, look)
+    elif ticket is None or ticket.status is not Status.FAILED:
+        show(NOTHING_DONE)
+
+
+def _submit(plan: Plan) -> None:
+    """Run what this session has not run yet."""
+    latest: Ticket | None = st.session_state.pop(_TICKET, None)
+    if latest:
+        latest.cancel()
+    memory: Memory = st.session_state.setdefault(_MEMORY, {})
+    sweep = st.session_state[_SWEEP] = remembered(memory, plan.study, plan.points)
+    if sweep.missing:
+        st.session_state[_TICKET] = engine_queue().submit(sweep)
+
+
+@st.fragment(run_every=2 * POLL_S)
+def _poll(sweep: Sweep, ticket: Ticket, look: Theme) -> None:
+    """A sweep in progress, and what is known until now."""
+    ticket.seen()
+    if ticket.finished:
+        st.rerun()
+    ahead, progress = engine_queue().num_ahead(ticket), ticket.progress
+    if ahead:
+        words = f"Waiting for {ahead} other {'run' if ahead == 1 else 'runs'}"
+    elif progress is None:
+        words = "Getting ready"
+    else:
+        words = f"{progress.num_finished} of {progress.num_requests} points"
+    st.progress(ticket.share_done, words)
+    if st.button("Cancel", key="cancel sweep", disabled=ticket.cancelled):
+        ticket.cancel()
+    if sweep.found:
+        _results(sweep, look, live=True)
+
+
+# -- what it came to ------------------------------------------------------------------------------
+
+
+def _results(sweep: Sweep, look: Theme, live: bool = False) -> None:
+    rows = _of_one_kind(sweep.found)
+    st.html(f"<p class='mb-of'>{escape(modelled_on(sweep, rows))}</p>")
+    slo, share = _slo()
+    try:
+        curves = curves_of(rows, slo)
+    except ValueError as error:
+        show(Notice(f"These points make no curve: {error}.", "warning"))
+        return
+    _charts(curves, slo, look, live)
+    if live:
+        return
+    st.html(f"<h2>Where it ends, and why</h2>{knees_html(curves)}")
+    frontier_section(sweep, curves, slo, share)
+    point_section(sweep, curves, look)
+    if found := alerts_of(curves, slo):
+        title = alerts_title(found, sum(len(curve.rows) for curve in curves))
+        st.html("<h2>Alerts</h2>")
+        st.expander(title, expanded="thrashing" in title).html(alerts_html(found))
+    st.html("<h2>Every point</h2>")
+    st.html(points_html(curves, slo))
+
+
+def _of_one_kind(rows: Sequence[Row]) -> list[Row]:
+    """Rows with one axis of load: a file may hold several."""
+    kinds = list(dict.fromkeys(_kind(row) for row in rows))
+    if len(kinds) == 1:
+        return list(rows)
+    chosen = st.selectbox("Load", kinds, key="sweep kind of load")
+    return [row for row in rows if _kind(row) == chosen]
+
+
+def _kind(row: Row) -> str:
+    """What loads of one axis have in common."""
+    load = row.load
+    if load.kind == "users":
+        return f"users who think {load.think_s:g} s"
+    return f"requests/s, burstiness {load.burstiness:g}"
+
+
+def modelled_on(sweep: Sweep, rows: Sequence[Row]) -> str:
+    """What all numbers are of."""
+    study, config = sweep.study, rows[0].config
+    knobs = ", ".join(
+        f"{name} {getattr(config, name):,}"
+        for name in ("max_num_seqs", "max_num_batched_tokens", "num_kv_blocks")
+        if len({getattr(row.config, name) for row in rows}) == 1
+    )
+    return (
+        f"All numbers modelled on {study.ceilings.device}, model {study.model} in {study.ceilings.dtype}: "
+        f"{len(study.demand.prompt_tokens):,} requests at every load, {study.demand.words}, seed {study.seed}; {knobs}."
+    )
+
+
+def _slo() -> tuple[Slo | None, float]:
+    """The SLO of the day, and the share of requests that must meet it, 0 to 1. Nothing is run again for another."""
+    columns = st.columns(4)
+    limits = {}
+    for column, (name, label, start) in zip(columns, _LIMITS, strict=False):
+        limits[name] = column.number_input(
+            label, value=start, step=10.0, format="%.6g", key=f"sweep {name}", placeholder="no limit"
+        )
+    share = columns[3].number_input(
+        "met by, % of requests", value=90.0, min_value=1.0, max_value=100.0, step=1.0, format="%.6g", key="sweep share",
+        help="For the highest load that meets the SLO. Goodput counts each request for itself.",
+    )  # fmt: skip
+    try:
+        return Slo(**limits), share / 100
+    except ValueError as error:
+        show(Notice(f"{error}", "warning"))
+        return None, share / 100
+
+
+def _charts(curves: Sequence[Curve], slo: Slo | None, look: Theme, live: bool) -> None:
+    offered = [panel for panel in PANELS if slo or panel.name not in ("goodput", "SLO met")]
+    names = [panel.name for panel in offered]
+    chosen = st.pills(
+        "Charts", names, selection_mode="multi", default=[name for name in FIRST if name in names],
+        key=f"sweep charts {slo is not None}",
+    )  # fmt: skip
+    shown = [panel for panel in offered if panel.name in chosen]
+    for first in range(0, len(shown), 2):
+        for column, panel in zip(st.columns(2), shown[first : first + 2], strict=False):
+            with column:
+                _chart(curves, panel, slo, look, live)
+    if not live:
+        st.caption("A ring marks the knee of a line. Click a point to play its run.")
+
+
+def _chart(curves: Sequence[Curve], panel: Panel, slo: Slo | None, look: Theme, live: bool) -> None:
+    chart = sweep_chart(curves, panel, look, slo, knees=not live)
+    if live:
+        st.altair_chart(chart, theme=None, key=f"sweep live {panel.name}")
+        return
+    key = f"sweep chart {panel.name}"
+    st.altair_chart(chart, theme=None, key=key, on_select=partial(pick, key), selection_mode=PICK)

@@ -1,0 +1,77 @@
+"""A sweep that somebody brings as a file, read and checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from minibatch.analysis.sweep_file import Row, read_sweep
+from minibatch.engine.ceilings import Ceilings
+from minibatch.engine.costs import ModelShape
+from minibatch.engine.study import Point, Study
+from minibatch.ui.sweep_job import Sweep
+from minibatch.ui.uploads import Upload, upload_of
+from minibatch.workload.demand import Demand
+
+MOST_ROWS = 5000
+NUMBERS = (
+    "offered", "served", "duration", "completed", "request_throughput", "output_throughput", "mean_queue_time_ms",
+    "p99_ttft_ms", "p99_tpot_ms", "p99_itl_ms", "mean_e2el_ms", "p99_queue_time_ms", "num_preemptions",
+    "num_iterations", "mean_kv_cache_usage", "busy", "share_slots", "share_kv_blocks", "share_token_budget",
+    "share_batch", "share_compute",
+)  # fmt: skip
+"""What the page reads of a row's metrics."""
+
+
+def open_sweep(name: str, data: bytes) -> Sweep:
+    """The sweep in a file. ValueError says in a sentence what is wrong with it."""
+    upload = upload_of(name, data)
+    return _read(upload.digest, upload)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _read(digest: str, _upload: Upload) -> Sweep:
+    with _upload.as_file() as path:
+        found, rows = read_sweep(path)
+    if not rows:
+        raise ValueError(f"{_upload.name} is a sweep without a point: run it again")
+    if len(rows) > MOST_ROWS:
+        raise ValueError(f"{_upload.name} has {len(rows):,} points, and this page shows at most {MOST_ROWS:,}")
+    try:
+        study = study_of_file(found)
+        _check(rows)
+    except (TypeError, KeyError, AttributeError, ValueError):
+        raise ValueError(
+            f"{_upload.name} is damaged, or another program wrote it: its numbers make no sense as a sweep"
+        ) from None
+    by_point = {Point(row.policy, row.load, row.config): row for row in rows}
+    return Sweep(digest, study, tuple(by_point), by_point)
+
+
+def study_of_file(found: dict[str, Any]) -> Study:
+    """What `commands.sweep.described` wrote, the other way round."""
+    prompts, outputs = (tuple(found[name]) for name in ("prompt_tokens", "output_tokens"))
+    if len(prompts) != len(outputs) or not all(isinstance(n, int) and n > 0 for n in (*prompts, *outputs)):
+        raise ValueError("lengths are whole numbers, as many of prompts as of outputs")
+    words, model = str(found["requests"]), str(found["model"])
+    shape, ceilings = ModelShape(**found["shape"]), Ceilings.from_dict(found["device"])
+    return Study(Demand(prompts, outputs, words), shape, ceilings, model, int(found["seed"]))
+
+
+def _check(rows: Sequence[Row]) -> None:
+    """ValueError or KeyError unless all that the page reads is a number, or nothing where nothing ran."""
+    for row in rows:
+        for name in NUMBERS:
+            value = row.metrics[name]
+            if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
+                raise ValueError(f"{name} is no number")
+        for column in row.lists.values():
+            if column.ndim != 1 or (len(column) and column.dtype.kind not in "if"):
+                raise ValueError("a column of times is none")
+        if not len(row.lists["ttft_ns"]) == len(row.lists["tpot_ns"]) == len(row.lists["e2el_ns"]):
+            raise ValueError("latencies of different requests")
+        if len(row.lists["ttft_ns"]) > len(row.lists["arrival_ns"]):
+            raise ValueError("more answers than requests")
