@@ -21,7 +21,8 @@ BARE_ROOFLINE = (
     "scheduler nor the launch of a kernel takes time. So ratios are compared, not absolute numbers."
 )
 MEMORY = (
-    f"{100 * MEMORY_SHARE:.0f} % of device memory holds weights and KV, as by default in vLLM; activations are not counted."
+    f"{100 * MEMORY_SHARE:.0f} % of device memory holds weights and KV, as by default in vLLM; activations are not "
+    "counted."
 )
 
 
