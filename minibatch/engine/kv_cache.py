@@ -54,6 +54,7 @@ class KVCache:
         self._token_rows = [layer.view(-1, row) for layer in self.data]
         self._block_rows = [layer.view(num_kv_blocks + 1, block_size * row) for layer in self.data]
         self._host: dict[int, Tensor] = {}
+        self._gathered = torch.empty(0, dtype=dtype)
 
     def keys(self, layer: int) -> Tensor:
         """(num_kv_blocks + 1, block_size, n_head, head_dim), a view."""
@@ -68,8 +69,18 @@ class KVCache:
         self._token_rows[layer].index_copy_(0, slots, kv)
 
     def gather(self, layer: int, blocks: Tensor) -> Tensor:
-        """Copy `blocks` (n,) out: (n, block_size * 2 * n_head * head_dim)."""
-        return self._block_rows[layer].index_select(0, blocks)
+        """Copy `blocks` (n,) out: (n, block_size * 2 * n_head * head_dim), which the next call may overwrite.
+
+        On the CPU always into the same memory: the C library would give that of each call back to the
+        system, and touching new pages takes longer than copying.
+        """
+        rows = self._block_rows[layer]
+        if self.data.device.type != "cpu":
+            return rows.index_select(0, blocks)
+        wanted = len(blocks) * rows.shape[1]
+        if self._gathered.numel() < wanted:
+            self._gathered = torch.empty(wanted + wanted // 4, dtype=self.data.dtype)
+        return torch.index_select(rows, 0, blocks, out=self._gathered[:wanted].view(len(blocks), rows.shape[1]))
 
     def swap_out(self, swap: Swap) -> None:
         """Copy a request's blocks to host memory."""
