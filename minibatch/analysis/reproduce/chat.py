@@ -14,11 +14,15 @@ OUTPUTS, LONGEST_OUTPUT = "lognormal:400:0.5", 1000
 LONGEST = 4096
 """Most tokens of a request, prompt and output: the context of Yi-34B."""
 
-ASSUMPTION = (
-    f"Prompts are lognormal with the published median and an assumed sigma of {SIGMA:g}; outputs, of which we know no "
-    f"published figure, are assumed to be lognormal with a mean of 400 tokens and sigma 0.5, and at most "
-    f"{LONGEST_OUTPUT:,}. A request has at most {LONGEST:,} tokens: what is longer is cut."
-)
+
+def assumption() -> str:
+    """What is known of the lengths and what is not."""
+    median = find_claim("sarathi-chat-prompt-median")
+    return (
+        f"Prompts are lognormal with a median of {median.words} ({median.source_in_words}) and an assumed sigma of "
+        f"{SIGMA:g}; outputs are assumed to be lognormal with a mean of 400 tokens and sigma 0.5, and at most "
+        f"{LONGEST_OUTPUT:,}. A request has at most {LONGEST:,} tokens: what is longer is cut."
+    )
 
 
 def chat_demand(num_requests: int, seed: int) -> Demand:

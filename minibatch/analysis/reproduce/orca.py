@@ -6,7 +6,7 @@ Iteration-level scheduling against request-level batching: prompts of 32 to 512 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from minibatch.engine.study import Point, Study, run_point
 from minibatch.recording.outcome import Outcome
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.demand import Load, drawn_demand
+from minibatch.workload.request import NANOSECONDS
 
 TITLE = "Orca: iteration-level scheduling over request-level batching"
 PROMPTS, OUTPUTS, LONGEST = "uniform:32:512", "uniform:1:128", 640
@@ -48,6 +49,14 @@ _ASSUMPTIONS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What one rate came to: median normalised latency in seconds a token, and requests/s over the whole run."""
+
+    latency_s: float
+    throughput: float
+
+
 class _Runs:
     """The runs so far, by system and rate."""
 
@@ -55,26 +64,28 @@ class _Runs:
         self._study = study
         self._config = config
         self._watch = watch
-        self.latency_s: dict[tuple[str, float], float] = {}
+        self._done: dict[tuple[str, float], _Run] = {}
 
-    def latency(self, system: str, rate: float) -> float:
-        """Median normalised latency in seconds a token at `rate` requests/s."""
-        if (system, rate) not in self.latency_s:
-            self._watch.at(len(self.latency_s), _ABOUT)
+    def at(self, system: str, rate: float) -> _Run:
+        """What arrivals of `rate` requests/s come to."""
+        if (system, rate) not in self._done:
+            self._watch.at(len(self._done), _ABOUT)
             policy, knobs = SYSTEMS[system]
             point = Point(policy, Load("rate", rate), replace(self._config, **knobs))
             outcome = run_point(self._study, point)
-            self.latency_s[system, rate] = median_normalised_s(outcome, as_batch=system == REQUEST_LEVEL)
-        return self.latency_s[system, rate]
+            latency_s = median_normalised_s(outcome, as_batch=system == REQUEST_LEVEL)
+            self._done[system, rate] = _Run(latency_s, len(outcome.requests["request"]) / outcome.end_ns * NANOSECONDS)
+        return self._done[system, rate]
 
-    def capacity(self, system: str, limit_s: float) -> float | None:
-        """The highest rate in requests/s whose median normalised latency keeps the limit; None where none does."""
-        return highest_load(lambda rate: self.latency(system, rate) <= limit_s, LOWEST, HIGHEST).load
+    def throughput(self, system: str, limit_s: float) -> float | None:
+        """Requests/s served at the highest rate that keeps the limit; None where none does."""
+        rate = highest_load(lambda rate: self.at(system, rate).latency_s <= limit_s, LOWEST, HIGHEST).load
+        return None if rate is None else self.at(system, rate).throughput
 
     def curve(self, system: str) -> Curve:
-        """Median normalised latency over rate."""
-        runs = sorted((rate, 1e3 * latency) for (name, rate), latency in self.latency_s.items() if name == system)
-        return Curve(system, "modelled", tuple(runs))
+        """Median normalised latency in milliseconds a token, over throughput."""
+        runs = sorted((rate, run) for (name, rate), run in self._done.items() if name == system)
+        return Curve(system, "modelled", tuple((run.throughput, 1e3 * run.latency_s) for _, run in runs))
 
 
 def median_normalised_s(outcome: Outcome, as_batch: bool) -> float:
@@ -85,7 +96,7 @@ def median_normalised_s(outcome: Outcome, as_batch: bool) -> float:
     """
     rows = outcome.requests
     ends = batch_ends(rows["first_scheduled_ns"], rows["last_token_ns"]) if as_batch else rows["last_token_ns"]
-    return float(np.median((ends - rows["arrival_ns"]) / rows["output_tokens"])) / 1e9
+    return float(np.median((ends - rows["arrival_ns"]) / rows["output_tokens"])) / NANOSECONDS
 
 
 def batch_ends(begun: npt.NDArray[np.int64], done: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -97,13 +108,13 @@ def batch_ends(begun: npt.NDArray[np.int64], done: npt.NDArray[np.int64]) -> npt
 
 
 def reproduce(seed: int = 0, watch: Watch | None = None, num_requests: int = 600) -> Reproduction:
-    """Search the rate that each system sustains under two limits; StoppedError where `watch` says so."""
+    """Search the throughput of each system under two limits; StoppedError where `watch` says so."""
     on = machine("opt-13b", "A100-40GB")
     demand = drawn_demand(num_requests, PROMPTS, OUTPUTS, seed)
     config = on.config(max_model_len=LONGEST, kv_layout="contiguous", max_num_batched_tokens=4096)
     runs = _Runs(on.study(demand, seed), config, watch or Watch())
     limit_s = find_claim("orca-latency-limit").value
-    tight_s = TIGHT * runs.latency(ITERATION_LEVEL, LOWEST)
+    tight_s = TIGHT * runs.at(ITERATION_LEVEL, LOWEST).latency_s
     rows = (
         _row(runs, f"throughput at {three_figures(1e3 * limit_s)} ms a token, the paper's limit", limit_s, True),
         _row(runs, f"throughput at {three_figures(1e3 * tight_s)} ms a token, {TIGHT:g} times a lone request's",
@@ -112,12 +123,12 @@ def reproduce(seed: int = 0, watch: Watch | None = None, num_requests: int = 600
     return Reproduction(
         "orca",
         TITLE,
-        f"{num_requests:,} requests, prompts of 32 to 512 tokens and outputs of 1 to 128, Poisson arrivals; the "
-        "highest rate at which the median normalised latency keeps a limit, over that of request-level batching.",
+        f"{num_requests:,} requests, prompts of 32 to 512 tokens and outputs of 1 to 128, Poisson arrivals; "
+        "throughput where the median normalised latency keeps a limit, over that of request-level batching.",
         on.words,
         rows,
         _ASSUMPTIONS,
-        Chart("requests/s", "median normalised latency, ms a token", tuple(runs.curve(name) for name in SYSTEMS)),
+        Chart("throughput, requests/s", "median normalised latency, ms a token", tuple(map(runs.curve, SYSTEMS))),
     )
 
 
@@ -132,7 +143,7 @@ def _why() -> str:
 
 
 def _row(runs: _Runs, what: str, limit_s: float, is_published: bool) -> Row:
-    ours, baseline = (runs.capacity(system, limit_s) for system in (ITERATION_LEVEL, REQUEST_LEVEL))
+    ours, baseline = (runs.throughput(system, limit_s) for system in (ITERATION_LEVEL, REQUEST_LEVEL))
     if ours is None or baseline is None:
         why = f"no rate from {LOWEST:g} requests/s keeps this limit."
         return Row(what, None, "x", published("orca-speedup") if is_published else None, why)

@@ -11,7 +11,7 @@ from typing import Any
 
 from minibatch.analysis.claims import find_claim
 from minibatch.analysis.outcomes import outcome_metrics
-from minibatch.analysis.reproduce.chat import ASSUMPTION, LONGEST, chat_demand
+from minibatch.analysis.reproduce.chat import LONGEST, assumption, chat_demand
 from minibatch.analysis.reproduce.result import Chart, Curve, Published, Reproduction, Row, Watch, published
 from minibatch.analysis.reproduce.setup import BARE_ROOFLINE, MEMORY, Machine, machine
 from minibatch.analysis.search import highest_load
@@ -41,18 +41,18 @@ SLO_BATCH, SLO_CONTEXT = 32, 4096
 _ABOUT = 100  # runs, of which most serve two searches
 _WHY = (
     "The bare roofline charges small chunks nothing for kernels that they don't fill, so the capacity of chunked "
-    "prefill is too high. And the 99th percentile jumps where more than one gap in a hundred holds a prompt, so the "
-    "assumed lengths move the capacity of whole prompts much."
+    "prefill may be too high. And the 99th percentile jumps where more than one gap in a hundred holds a prompt, so "
+    "the assumed lengths move the capacity of whole prompts much."
 )
 _ASSUMPTIONS = (
     BARE_ROOFLINE,
     MEMORY,
-    ASSUMPTION,
     f"The SLO is a multiple of a modelled iteration of {SLO_BATCH} decodes with {SLO_CONTEXT:,} tokens of context "
     "each; which iteration the published multiple is of is our assumption.",
     f"A rate also counts as too high where the median queue time is above {LONGEST_QUEUE_MS / 1e3:g} s.",
     f"At most {MAX_NUM_SEQS} requests run at once. Whole prompts run first, up to {LONGEST:,} tokens an iteration, as "
-    "in vLLM V0. The published factors are compared with the strict SLO and the budget that the authors chose for it.",
+    "in vLLM V0. The published factors are compared with the strict SLO and the budget that, by a "
+    "secondary source, the authors took for it.",
     "All-reduces between two accelerators wait for the link's bandwidth alone.",
 )
 
@@ -137,7 +137,7 @@ def reproduce(seed: int = 0, watch: Watch | None = None, num_requests: int = 200
         "that of whole prompts first.",
         "; ".join(server.on.words for server in servers),
         tuple(rows),
-        _ASSUMPTIONS,
+        (assumption(), *_ASSUMPTIONS),
         Chart("requests/s", f"P99 time between tokens of {servers[-1].on.model}, ms", tuple(curves)),
     )
 
