@@ -18,7 +18,7 @@ from minibatch.ui.palette import Theme, theme
 from minibatch.ui.sweep_charts import PICK, sweep_chart
 from minibatch.ui.sweep_form import SweepForm, sweep_form
 from minibatch.ui.sweep_job import Memory, Sweep, remembered
-from minibatch.ui.sweep_panels import FIRST, PANELS, Panel
+from minibatch.ui.sweep_panels import FIRST, PANELS, Panel, preempted
 from minibatch.ui.sweep_plan import Plan
 from minibatch.ui.sweep_point import pick, point_section
 from minibatch.ui.sweep_search import frontier_section
@@ -136,13 +136,13 @@ def _results(sweep: Sweep, look: Theme, live: bool = False) -> None:
     _charts(curves, slo, look, live)
     if live:
         return
+    point_section(sweep, curves, look)
     st.html(f"<h2>Where it ends, and why</h2>{knees_html(curves)}")
     frontier_section(sweep, curves, slo, share)
-    point_section(sweep, curves, look)
     if found := alerts_of(curves, slo):
         title = alerts_title(found, sum(len(curve.rows) for curve in curves))
         st.html("<h2>Alerts</h2>")
-        st.expander(title, expanded="thrashing" in title).html(alerts_html(found))
+        st.expander(title).html(alerts_html(found))
     st.html("<h2>Every point</h2>")
     st.html(points_html(curves, slo))
 
@@ -200,17 +200,18 @@ def _slo() -> tuple[Slo | None, float]:
 def _charts(curves: Sequence[Curve], slo: Slo | None, look: Theme, live: bool) -> None:
     offered = [panel for panel in PANELS if slo or panel.name not in ("goodput", "SLO met")]
     names = [panel.name for panel in offered]
+    # Where many are preempted, that is what there is to see.
+    thrashes = any((preempted(row) or 0.0) >= 1 for curve in curves for row in curve.rows)
+    first = (*FIRST, "preempted", "KV") if thrashes else FIRST
     chosen = st.pills(
-        "Charts", names, selection_mode="multi", default=[name for name in FIRST if name in names],
-        key=f"sweep charts {slo is not None}",
+        "Charts", names, selection_mode="multi", default=[name for name in first if name in names],
+        key=f"sweep charts {slo is not None} {thrashes}",
     )  # fmt: skip
     shown = [panel for panel in offered if panel.name in chosen]
-    for first in range(0, len(shown), 2):
-        for column, panel in zip(st.columns(2), shown[first : first + 2], strict=False):
+    for left in range(0, len(shown), 2):
+        for column, panel in zip(st.columns(2), shown[left : left + 2], strict=False):
             with column:
                 _chart(curves, panel, slo, look, live)
-    if not live:
-        st.caption("A ring marks the knee of a line. Click a point to play its run.")
 
 
 def _chart(curves: Sequence[Curve], panel: Panel, slo: Slo | None, look: Theme, live: bool) -> None:

@@ -18,8 +18,8 @@ from minibatch.ui.sweep_panels import THROUGHPUT, Panel, name_of, unit_of
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 PICK = "pick"
 """The selection of a chart: `curve` and `load` of the point that somebody clicked."""
-HEIGHT, MARGIN = 250, 110
-"""Of a plot, and what the names of its lines take of its width, in pixels."""
+HEIGHT, AROUND, MARGIN = 220, 85, 110
+"""Of a plot, what title and axis add to it, and what the names of its lines take of its width, in pixels."""
 FONT = "Source Sans, sans-serif"
 """The page's own."""
 _LINE = 14
@@ -69,7 +69,7 @@ def sweep_chart(curves: Sequence[Curve], panel: Panel, look: Theme, slo: Slo | N
         offset=10,
     )  # fmt: skip
     chart = alt.LayerChart(layer=layers).properties(
-        height=HEIGHT, title=title, description=_description(curves, panel), background="transparent",
+        height=HEIGHT + AROUND, title=title, description=_description(curves, panel), background="transparent",
     )  # fmt: skip
     configured: alt.LayerChart = chart.configure(font=FONT).configure_view(stroke=None).configure_axis(
         labelColor=look.muted, titleColor=look.muted, gridColor=look.faint, domainColor=look.faint,

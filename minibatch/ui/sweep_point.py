@@ -44,21 +44,21 @@ def _take_first() -> None:
 
 def point_section(sweep: Sweep, curves: Sequence[Curve], look: Theme) -> None:
     """The choice of a point, for who does not click one, and its player."""
-    st.html("<h2>Play a point</h2>")
+    st.caption("A ring marks the knee of a line. Click a point to play its run, or choose it here.")
     names = {name_of(curve): curve for curve in curves}
     left, middle, right = st.columns((2, 1, 1), vertical_alignment="bottom")
-    name = left.selectbox("Policy", list(names), key="sweep curve")
-    loads = [row.load.value for row in names[name].rows]
-    load = middle.selectbox(unit_of(names[name].rows), loads, format_func="{:g}".format, key=f"sweep load {name}")
-    right.button("Open in the player", on_click=_choose, args=(name, load), key="open point", width="stretch")
+    name = left.selectbox("Policy", list(names), index=len(names) - 1, key="sweep curve")
+    loads, knee = [row.load.value for row in names[name].rows], names[name].knee.index
+    load = middle.selectbox(
+        unit_of(names[name].rows), loads, index=len(loads) - 1 if knee is None else knee, format_func="{:g}".format,
+        key=f"sweep load {name}",
+    )  # fmt: skip
+    if right.button("Open in the player", key="open point", width="stretch"):
+        _choose(name, load)
     chosen = st.session_state.get(_CHOSEN)
-    if chosen is None:
-        st.caption("Or click a point in a chart.")
-        return
-    row = _row(names.get(chosen[0]), chosen[1])
-    if row is None:
-        return  # of another sweep
-    _open(sweep.study, row, look)
+    row = None if chosen is None else _row(names.get(chosen[0]), chosen[1])
+    if row is not None:
+        _open(sweep.study, row, look)
 
 
 def _row(curve: Curve | None, load: float) -> Row | None:

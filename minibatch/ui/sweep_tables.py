@@ -75,7 +75,7 @@ def alerts_html(found: Sequence[tuple[str, Row, list[Alert]]]) -> str:
     unit = unit_of([found[0][1]])
     rows = "".join(
         f"<tr><th scope='row'>{escape(name)}</th><td>{three_figures(row.load.value)}</td>"
-        f"<td>{escape(' '.join(alert.sentence for alert in off))}</td></tr>"
+        f"<td>{escape(' '.join(_sentences(off)))}</td></tr>"
         for name, row, off in found
     )
     return (
@@ -83,6 +83,12 @@ def alerts_html(found: Sequence[tuple[str, Row, list[Alert]]]) -> str:
         f"<thead><tr><th></th><th scope='col'>{unit}</th><th scope='col'>what goes off</th></tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
     )
+
+
+def _sentences(off: Sequence[Alert]) -> list[str]:
+    """Thrashing counts the preemptions too."""
+    thrashes = any(alert.alarm is Alarm.THRASHING for alert in off)
+    return [alert.sentence for alert in off if not (thrashes and alert.alarm is Alarm.PREEMPTIONS)]
 
 
 def points_html(curves: Sequence[Curve], slo: Slo | None) -> str:

@@ -1,0 +1,276 @@
+"""The page "Load": a sweep from the form to its charts, its tables and a point in the player."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from minibatch.analysis.sweep_file import SweepFile, row_of
+from minibatch.commands.sweep import described
+from minibatch.engine.study import Point, Study, run_point, run_points
+from minibatch.ui import sweep_job, sweep_point
+from minibatch.ui.machine import Machine
+from minibatch.ui.sweep_plan import Plan, Wanted, plan_of
+from minibatch.ui.sweep_source import open_sweep
+from tests.ui.page.driving import html, notices, payload, rerun, wait_for
+from tests.ui.recordings import HTML
+
+WANTED = Wanted(
+    Machine("llama-3.1-8b", "modelled", "H100", 1), 40, "fixed:64", "fixed:16", 0, ("static", "chunked"), "rate",
+    "4 32 256", 1.0, 0.0, {"max_num_seqs": 8, "max_num_batched_tokens": 512},
+)  # fmt: skip
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads in place of processes, which take a second to start."""
+
+    @contextmanager
+    def executor() -> Iterator[Executor]:
+        with ThreadPoolExecutor(2) as threads:
+            yield threads
+
+    monkeypatch.setattr(sweep_job, "processes", executor)
+
+
+SCRIPT = """
+if __name__ == "__main__":  # as in app.py
+    from minibatch.ui import sweep
+
+    sweep.page()
+"""
+
+
+def open_page() -> AppTest:
+    return rerun(AppTest.from_string(SCRIPT, default_timeout=60))
+
+
+def ask(app: AppTest, loads: str = "4 32 256") -> AppTest:
+    """A sweep of two policies and three loads that takes a moment."""
+    app.multiselect(key="sweep policies").set_value(["static", "chunked"])
+    app.text_input(key="sweep loads rate chat").set_value(loads)
+    app.number_input(key="sweep requests chat").set_value(40)
+    app.text_input(key="sweep prompt lengths chat").set_value("fixed:64")
+    app.text_input(key="sweep output lengths chat").set_value("fixed:16")
+    app.button(key="run sweep").click()
+    return rerun(app)
+
+
+def finished(app: AppTest, key: str = "sweep ticket") -> AppTest:
+    def ticket() -> Any:
+        found = app.session_state[key]
+        return found[-1] if isinstance(found, tuple) else found
+
+    wait_for(lambda: ticket().finished)
+    return rerun(app)
+
+
+def charts(app: AppTest) -> list[dict[str, Any]]:
+    return [json.loads(element.proto.spec) for element in app.get("vega_lite_chart")]
+
+
+def titles(app: AppTest) -> list[str]:
+    return [chart["title"]["text"] for chart in charts(app)]
+
+
+def table(app: AppTest, head: str) -> list[str]:
+    """The rows of the table that follows a heading."""
+    shown = html(app).partition(f"<h2>{head}</h2>")[2].partition("</table>")[0]
+    return [re.sub(r"(<[^>]+>)+", "|", row).strip("|") for row in re.findall(r"<tr>.*?</tr>", shown)]
+
+
+def test_a_sweep_runs_in_processes_and_an_slo_is_judged_without_running_it_again() -> None:
+    app = finished(ask(open_page()))
+    assert notices(app) == []
+    assert titles(app) == [
+        "Throughput, requests/s (modelled)", "Goodput, requests/s that meet the SLO (modelled)",
+        "TTFT p99, ms (modelled)", "TPOT p99, ms (modelled)",
+    ]  # fmt: skip
+    shown = html(app)
+    assert "All numbers modelled on H100 SXM 80GB (data sheet), model llama-3.1-8b in bfloat16: 40 requests" in shown
+    assert "The knee is at 32.0 requests/s" in shown
+    assert len(table(app, "Every point")) == 1 + 2 * 3
+    before = table(app, "Goodput frontier")
+    app.number_input(key="sweep ttft_ms").set_value(30.0)
+    rerun(app)
+    assert table(app, "Goodput frontier") != before
+    assert "SLO: TTFT ≤ 30 ms, TPOT ≤ 50 ms." in html(app)
+    app.button(key="run sweep").click()
+    rerun(app)
+    assert "sweep ticket" not in app.session_state  # all of it is known
+    assert len(charts(app)) == 4
+
+
+class Gate:
+    """In place of `run_points`: one point, and the rest when a test says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.points: list[list[Point]] = []
+        self.open = threading.Event()
+        monkeypatch.setattr(sweep_job, "run_points", self)
+
+    def __call__(
+        self, study: Study, points: list[Point], executor: Executor, workers: int, should_stop: Callable[[], bool]
+    ) -> Iterator[Any]:
+        self.points.append(points)
+        yield points[0], run_point(study, points[0])
+        while not self.open.wait(0.005):
+            if should_stop():
+                return
+        yield from run_points(study, points[1:], executor, workers, should_stop)
+
+
+@pytest.mark.usefixtures("threads")
+def test_what_is_done_shows_at_once_and_stays_when_the_rest_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = Gate(monkeypatch)
+    app = ask(open_page())
+    wait_for(lambda: len(app.session_state["sweep"].found) == 1)
+    wait_for(lambda: app.session_state["sweep ticket"].progress.num_finished == 1)
+    rerun(app)
+    assert app.get("progress")[0].proto.text == "1 of 6 points"
+    assert len(charts(app)) == 4
+    assert "knee" not in html(app).partition("</style>")[2]
+    app.button(key="cancel sweep").click()
+    rerun(app)
+    assert "1 of 6 points are done; Run goes on with the rest." in notices(finished(app))
+    gate.open.set()
+    app.button(key="run sweep").click()
+    finished(rerun(app))
+    assert [len(points) for points in gate.points] == [6, 5]
+    assert notices(app) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"loads": "1 two 4"}, "'two' is not a load: type requests/s, such as 1 2 4 8"),
+        ({"loads": " "}, "There is no load: type requests/s"),
+        ({"loads": "1 -2"}, "-2"),
+        ({"loads": "nan"}, "nan"),
+        ({"loads": "1 2.5", "kind": "users"}, "2.5 is not a number of users: type whole numbers of users"),
+        ({"policies": ()}, "No policy is chosen"),
+        ({"prompt_lengths": "long"}, "long"),
+        ({"varied": "max_num_seqs", "values": "4 many"}, "max_num_seqs is 'many': use a number"),
+        ({"varied": "max_num_seqs"}, "max_num_seqs is to vary, but has no values"),
+        ({"loads": " ".join(map(str, range(1, 120)))}, "238 points are more than 200"),
+        ({"knobs": {"num_kv_blocks": 10**6}}, "use num_kv_blocks of at most"),
+        ({"machine": Machine("llama-3.1-8b", "modelled", None, 1)}, "choose an accelerator"),
+    ],
+)
+def test_what_can_not_be_run_is_said_in_a_sentence(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        plan_of(replace(WANTED, **change))
+
+
+def test_a_refusal_stands_where_the_result_would_have_been() -> None:
+    app = ask(open_page(), "1 <b>")
+    assert notices(app) == ["&#x27;&lt;b&gt;&#x27; is not a load: type requests/s, such as 1 2 4 8"]
+    assert not charts(app)
+
+
+def test_loads_and_values_are_taken_once_and_in_order() -> None:
+    points = plan_of(replace(WANTED, loads="8, 2;4 2", varied="max_num_seqs", values="8 4 8")).points
+    assert [point.load.value for point in points[::2]] == [2, 4, 8, 2, 4, 8]
+    assert [point.config.max_num_seqs for point in points[:2]] == [8, 4]
+    assert points[0].config.max_model_len == 80
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return plan_of(WANTED)
+
+
+@pytest.fixture(scope="module")
+def file(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the command would write of the same sweep."""
+    path = tmp_path_factory.mktemp("sweep") / "mine.parquet"
+    written = SweepFile(path, described(plan.study))
+    for point in plan.points:
+        written.add(row_of(point.policy, point.load, point.config, run_point(plan.study, point)))
+    return path
+
+
+def opened(data: bytes) -> AppTest:
+    app = open_page()
+    app.radio(key="sweep source").set_value("Open a file")
+    rerun(app)
+    assert notices(app) == ["Choose a file of a sweep in the sidebar."]
+    app.get("file_uploader")[0].set_value(("mine.parquet", data, "application/octet-stream"))
+    return rerun(app)
+
+
+def test_a_file_is_shown_and_its_study_is_the_one_that_was_run(plan: Plan, file: Path) -> None:
+    app = opened(file.read_bytes())
+    assert notices(app) == []
+    assert len(charts(app)) == 4
+    sweep = open_sweep("mine.parquet", file.read_bytes())
+    assert sweep.study == plan.study
+    assert set(sweep.points) == set(plan.points)
+
+
+def test_damaged_and_foreign_files_are_refused_in_a_sentence(plan: Plan, file: Path, tmp_path: Path) -> None:
+    (said,) = notices(opened(file.read_bytes()[:-100]))
+    assert said == "mine.parquet is not a sweep of Minibatch, or it is damaged: run the sweep again"
+    odd = SweepFile(tmp_path / "odd.parquet", described(plan.study) | {"prompt_tokens": ["__import__('os')"] * 40})
+    odd.add(row_of("static", plan.points[0].load, plan.points[0].config, run_point(plan.study, plan.points[0])))
+    with pytest.raises(ValueError, match="its numbers make no sense as a sweep"):
+        open_sweep("odd.parquet", odd.path.read_bytes())
+
+
+def test_names_in_a_file_stay_text(plan: Plan, tmp_path: Path) -> None:
+    odd = SweepFile(tmp_path / "odd.parquet", described(plan.study) | {"model": HTML})
+    for point in plan.points[:3]:
+        odd.add(row_of(HTML, point.load, point.config, run_point(plan.study, point)))
+    app = opened(odd.path.read_bytes())
+    assert "<img" not in html(app)
+    app.button(key="open point").click()
+    finished(rerun(app), "sweep record")
+    assert "unknown policy" in notices(app)[0]
+
+
+def test_a_point_is_played(file: Path) -> None:
+    app = opened(file.read_bytes())
+    app.selectbox(key="sweep curve").set_value("static")
+    rerun(app)
+    app.button(key="open point").click()
+    finished(rerun(app), "sweep record")
+    assert [run["label"] for run in payload(app, "sweep player")["runs"]] == ["static"]
+
+
+def test_of_a_point_that_is_too_long_the_beginning_is_offered(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep_point, "MOST_ITERATIONS", 40)
+    app = opened(file.read_bytes())
+    app.button(key="open point").click()
+    rerun(app)
+    (said,) = notices(app)
+    assert re.search(r"chunked at 32 requests/s takes \d+ iterations for 40 requests, too many to play", said)
+    button = app.button(key="open first")
+    number = int(re.findall(r"\d+", button.label)[0])
+    button.click()
+    finished(rerun(app), "sweep record")
+    (run,) = payload(app, "sweep player")["runs"]
+    assert 0 < number < 40
+    assert len(run["finish"]) == number
+
+
+@pytest.mark.usefixtures("threads")
+def test_the_highest_load_that_meets_the_slo_is_found(file: Path) -> None:
+    app = opened(file.read_bytes())
+    app.button(key="find load").click()
+    finished(rerun(app), "sweep search")
+    rows = table(app, "Goodput frontier")
+    assert rows[0].endswith("highest requests/s, 90 % meet")
+    loads = [float(row.rpartition("|")[2].partition(":")[0].replace(",", "")) for row in rows[1:]]
+    assert all(load > 32 for load in loads)  # of both policies the knee is there
+    app.number_input(key="sweep ttft_ms").set_value(30.0)
+    assert "highest requests/s" not in table(rerun(app), "Goodput frontier")[0]
