@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
@@ -100,16 +100,19 @@ def _print(found: Reproduction, seed: int) -> None:
         table.add_row(*map(Text, (row.what, row.published_words, row.modelled_words, ratio)))
     console.print(table)
     console.print(Text(f"{found.compared} Modelled on {found.machine}, seed {seed}."))
-    sources = dict.fromkeys(
-        claim.source_in_words for row in found.rows if row.published for claim in row.published.claims
-    )
-    console.print(Text(f"Published by {'; '.join(sources)}."))
     _paragraphs(console, "where they differ by more than 30 %, and what is not modelled",
                 [f"{row.what}: {row.verdict}" for row in found.rows if row.verdict])  # fmt: skip
     _paragraphs(console, "assumptions", found.assumptions)
+    _paragraphs(console, "published", _sources(found))
 
 
-def _paragraphs(console: Console, title: str, lines: list[str] | tuple[str, ...]) -> None:
+def _sources(found: Reproduction) -> list[str]:
+    """A line a claim: what it is of, the figure, and who says so."""
+    claims = dict.fromkeys(claim for row in found.rows if row.published for claim in row.published.claims)
+    return [f"{claim.of}: {claim.words} ({claim.source_in_words})" for claim in claims]
+
+
+def _paragraphs(console: Console, title: str, lines: Sequence[str]) -> None:
     if not lines:
         return
     console.print(Text(f"\n{title}"))

@@ -26,7 +26,7 @@ def test_published_modelled_reasons_and_assumptions_are_printed(inside) -> None:
     (head,) = [line for line in done.stdout.splitlines() if "published" in line and "modelled / published" in line]
     assert head.split()[:2] == ["published", "modelled"]
     assert "4.86 x (0.68 s / 0.14 s)" in done.stdout
-    assert "Published by Agrawal et al., Sarathi-Serve (OSDI 2024)." in done.stdout
+    assert "hybrid batches alone: 0.68 s (Agrawal et al., Sarathi-Serve (OSDI 2024))" in done.stdout
     assert "seed 0" in done.stdout
     assert "assumptions" in done.stdout
     assert "(secondary)" in done.stdout
