@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from html import escape
+from typing import Any
 
 import streamlit as st
 
@@ -101,7 +102,7 @@ def _submit(plan: Plan) -> None:
         st.session_state[_TICKET] = engine_queue().submit(sweep)
 
 
-@st.fragment(run_every=2 * POLL_S)
+@st.fragment(run_every=3 * POLL_S)
 def _poll(sweep: Sweep, ticket: Ticket, look: Theme) -> None:
     """A sweep in progress, and what is known until now."""
     ticket.seen()
@@ -133,7 +134,7 @@ def _results(sweep: Sweep, look: Theme, live: bool = False) -> None:
     except ValueError as error:
         show(Notice(f"These points make no curve: {error}.", "warning"))
         return
-    _charts(curves, slo, look, live)
+    _charts(f"{sweep.key} {[row.key for row in rows]}", curves, slo, look, live)
     if live:
         return
     point_section(sweep, curves, look)
@@ -197,7 +198,7 @@ def _slo() -> tuple[Slo | None, float]:
         return None, share / 100
 
 
-def _charts(curves: Sequence[Curve], slo: Slo | None, look: Theme, live: bool) -> None:
+def _charts(key: str, curves: Sequence[Curve], slo: Slo | None, look: Theme, live: bool) -> None:
     offered = [panel for panel in PANELS if slo or panel.name not in ("goodput", "SLO met")]
     names = [panel.name for panel in offered]
     # Where many are preempted, that is what there is to see.
@@ -211,13 +212,22 @@ def _charts(curves: Sequence[Curve], slo: Slo | None, look: Theme, live: bool) -
     for left in range(0, len(shown), 2):
         for column, panel in zip(st.columns(2), shown[left : left + 2], strict=False):
             with column:
-                _chart(curves, panel, slo, look, live)
+                _chart(key, curves, panel, slo, look, live)
 
 
-def _chart(curves: Sequence[Curve], panel: Panel, slo: Slo | None, look: Theme, live: bool) -> None:
-    chart = sweep_chart(curves, panel, look, slo, knees=not live)
+def _chart(key: str, curves: Sequence[Curve], panel: Panel, slo: Slo | None, look: Theme, live: bool) -> None:
+    spec = _spec(f"{key} {slo} {panel.name} {not live}", look, curves, panel, slo, not live)
     if live:
-        st.altair_chart(chart, theme=None, key=f"sweep live {panel.name}")
+        st.vega_lite_chart(spec, theme=None, key=f"sweep live {panel.name}")
         return
-    key = f"sweep chart {panel.name}"
-    st.altair_chart(chart, theme=None, key=key, on_select=partial(pick, key), selection_mode=PICK)
+    widget = f"sweep chart {panel.name}"
+    st.vega_lite_chart(spec, theme=None, key=widget, on_select=partial(pick, widget), selection_mode=PICK)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _spec(
+    key: str, look: Theme, _curves: Sequence[Curve], _panel: Panel, _slo: Slo | None, _knees: bool
+) -> dict[str, Any]:
+    """A chart takes a tenth of a second to write down."""
+    spec: dict[str, Any] = sweep_chart(_curves, _panel, look, _slo, _knees).to_dict(validate=False)
+    return spec

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from minibatch.analysis.outcomes import outcome_goodput
 from minibatch.analysis.search import Search, highest_load
@@ -55,7 +56,7 @@ class Sweep:
         rows: by point; a running sweep adds to them.
     """
 
-    key: Hashable
+    key: str
     study: Study
     points: tuple[Point, ...]
     rows: dict[Point, Row] = field(repr=False)
@@ -88,7 +89,7 @@ def remembered(memory: Memory, study: Study, points: tuple[Point, ...]) -> Sweep
     memory[study] = rows  # as the latest
     while len(memory) > STUDIES:
         del memory[next(iter(memory))]
-    return Sweep((study, points), study, points, rows)
+    return Sweep(sha256(repr((study, points)).encode()).hexdigest(), study, points, rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
