@@ -41,11 +41,12 @@ class Published:
 
     @property
     def words(self) -> str:
-        """The figure with its unit, and how it was made of two."""
-        if len(self.claims) == 1:
-            return self.claims[0].words
-        first, second = (claim.words for claim in self.claims)
-        return f"{three_figures(self.value)} x ({first} / {second})"
+        """The figure with its unit, how it was made of two, and the word that must stand beside it."""
+        notes = list(dict.fromkeys(claim.standing for claim in self.claims if claim.standing))
+        if len(self.claims) == 2:
+            notes.insert(0, " / ".join(claim.words for claim in self.claims))
+        figure = self.claims[0].words if len(self.claims) == 1 else f"{three_figures(self.value)} x"
+        return f"{figure} ({', '.join(notes)})" if notes else figure
 
     @property
     def source(self) -> str:

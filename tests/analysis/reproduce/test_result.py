@@ -44,6 +44,8 @@ def test_a_published_figure_is_a_claim_or_a_quotient_of_two() -> None:
     seconds = published("sarathi-ablation-hybrid-tbt", "sarathi-ablation-both-tbt")
     assert seconds.unit == "x"
     assert seconds.value == pytest.approx(0.68 / 0.14)
+    assert Published((claim(3.0),)).words == "3 x (secondary)"
+    assert Published((claim(3.0), claim(2.0))).words == "1.50 x (3 x / 2 x, secondary)"
     assert Published((claim(3.0),)).source == "a server: 3 x, a paper (secondary), checked 2026-11-29"
 
 
