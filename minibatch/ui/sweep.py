@@ -25,6 +25,7 @@ from minibatch.ui.sweep_point import pick, point_section
 from minibatch.ui.sweep_search import frontier_section
 from minibatch.ui.sweep_source import open_sweep
 from minibatch.ui.sweep_tables import alerts_html, alerts_of, alerts_title, knees_html, points_html
+from minibatch.workload.demand import Load
 
 NO_SWEEP = Notice("Choose a workload in the sidebar and press Run.", "note")
 NO_FILE = Notice("Choose a file of a sweep in the sidebar.", "note")
@@ -134,7 +135,8 @@ def _results(sweep: Sweep, look: Theme, live: bool = False) -> None:
     except ValueError as error:
         show(Notice(f"These points make no curve: {error}.", "warning"))
         return
-    _charts(f"{sweep.key} {[row.key for row in rows]}", curves, slo, look, live)
+    loads = [point.load.value for point in sweep.points if _kind(point.load) == _kind(rows[0].load)]
+    _charts(f"{sweep.key} {[row.key for row in rows]}", curves, loads, slo, look, live)
     if live:
         return
     point_section(sweep, curves, look)
@@ -150,16 +152,15 @@ def _results(sweep: Sweep, look: Theme, live: bool = False) -> None:
 
 def _of_one_kind(rows: Sequence[Row]) -> list[Row]:
     """Rows with one axis of load: a file may hold several."""
-    kinds = list(dict.fromkeys(_kind(row) for row in rows))
+    kinds = list(dict.fromkeys(_kind(row.load) for row in rows))
     if len(kinds) == 1:
         return list(rows)
     chosen = st.selectbox("Load", kinds, key="sweep kind of load")
-    return [row for row in rows if _kind(row) == chosen]
+    return [row for row in rows if _kind(row.load) == chosen]
 
 
-def _kind(row: Row) -> str:
+def _kind(load: Load) -> str:
     """What loads of one axis have in common."""
-    load = row.load
     if load.kind == "users":
         return f"users who think {load.think_s:g} s"
     return f"requests/s, burstiness {load.burstiness:g}"
@@ -181,7 +182,7 @@ def modelled_on(sweep: Sweep, rows: Sequence[Row]) -> str:
 
 def _slo() -> tuple[Slo | None, float]:
     """The SLO of the day, and the share of requests that must meet it, 0 to 1. Nothing is run again for another."""
-    columns = st.columns(4)
+    columns = st.container(key="slo").columns(4)
     limits = {}
     for column, (name, label, start) in zip(columns, _LIMITS, strict=False):
         limits[name] = column.number_input(
@@ -198,7 +199,9 @@ def _slo() -> tuple[Slo | None, float]:
         return None, share / 100
 
 
-def _charts(key: str, curves: Sequence[Curve], slo: Slo | None, look: Theme, live: bool) -> None:
+def _charts(
+    key: str, curves: Sequence[Curve], loads: Sequence[float], slo: Slo | None, look: Theme, live: bool
+) -> None:
     offered = [panel for panel in PANELS if slo or panel.name not in ("goodput", "SLO met")]
     names = [panel.name for panel in offered]
     # Where many are preempted, that is what there is to see.
@@ -212,11 +215,11 @@ def _charts(key: str, curves: Sequence[Curve], slo: Slo | None, look: Theme, liv
     for left in range(0, len(shown), 2):
         for column, panel in zip(st.columns(2), shown[left : left + 2], strict=False):
             with column:
-                _chart(key, curves, panel, slo, look, live)
+                spec = _spec(f"{key} {slo} {panel.name} {live}", look, curves, panel, slo, loads, not live)
+                _chart(spec, panel, live)
 
 
-def _chart(key: str, curves: Sequence[Curve], panel: Panel, slo: Slo | None, look: Theme, live: bool) -> None:
-    spec = _spec(f"{key} {slo} {panel.name} {not live}", look, curves, panel, slo, not live)
+def _chart(spec: dict[str, Any], panel: Panel, live: bool) -> None:
     if live:
         st.vega_lite_chart(spec, theme=None, key=f"sweep live {panel.name}")
         return
@@ -226,8 +229,14 @@ def _chart(key: str, curves: Sequence[Curve], panel: Panel, slo: Slo | None, loo
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _spec(
-    key: str, look: Theme, _curves: Sequence[Curve], _panel: Panel, _slo: Slo | None, _knees: bool
+    key: str,
+    look: Theme,
+    _curves: Sequence[Curve],
+    _panel: Panel,
+    _slo: Slo | None,
+    _loads: Sequence[float],
+    _knees: bool,
 ) -> dict[str, Any]:
     """A chart takes a tenth of a second to write down."""
-    spec: dict[str, Any] = sweep_chart(_curves, _panel, look, _slo, _knees).to_dict(validate=False)
+    spec: dict[str, Any] = sweep_chart(_curves, _panel, look, _slo, _loads, _knees).to_dict(validate=False)
     return spec

@@ -28,19 +28,22 @@ _LINE = 14
 Record = dict[str, Any]
 
 
-def sweep_chart(curves: Sequence[Curve], panel: Panel, look: Theme, slo: Slo | None, knees: bool) -> alt.LayerChart:
+def sweep_chart(
+    curves: Sequence[Curve], panel: Panel, look: Theme, slo: Slo | None, loads: Sequence[float], knees: bool = True
+) -> alt.LayerChart:
     """The chart of a panel.
 
     Args:
+        loads: of the whole sweep, however far it is: the axis of all its charts.
         knees: mark them; of a sweep that goes on nobody knows them.
     """
     records = _records(curves, panel)
-    against = _against(curves, panel, slo)
+    against = _against(curves, panel, slo, loads)
     low, high = value_domain([*records, *against], panel)
     scale = alt.Scale(type=panel.scale, domain=[low, high], nice=False)
     ticks = {"values": log_ticks(low, high)} if panel.scale == "log" else {"tickCount": 5}
     y = alt.Y("value:Q", scale=scale, axis=_axis(format=",.9~g", minExtent=44, maxExtent=44, **ticks))
-    x = _load_axis(curves)
+    x = _load_axis(unit_of(curves[0].rows), loads)
     policies = list(dict.fromkeys(curve.policy for curve in curves))
     dash = _told_apart(alt.StrokeDash, policies, [list(each) for each in DASHES])
     shape = _told_apart(alt.Shape, policies, list(SHAPES))
@@ -78,9 +81,8 @@ def sweep_chart(curves: Sequence[Curve], panel: Panel, look: Theme, slo: Slo | N
     return configured
 
 
-def load_domain(curves: Sequence[Curve]) -> tuple[float, float]:
+def load_domain(loads: Sequence[float]) -> tuple[float, float]:
     """The axis of all charts, so that they can be read one below the other."""
-    loads = [row.load.value for curve in curves for row in curve.rows]
     return min(loads) / 1.12, max(loads) * 1.12
 
 
@@ -131,7 +133,7 @@ def _weights(curves: Sequence[Curve]) -> dict[str, float]:
     return weights
 
 
-def _against(curves: Sequence[Curve], panel: Panel, slo: Slo | None) -> list[Record]:
+def _against(curves: Sequence[Curve], panel: Panel, slo: Slo | None, loads: Sequence[float]) -> list[Record]:
     """The line that the others are held against: all that is offered, or a limit."""
     limit = getattr(slo, panel.limit) if slo and panel.limit else None
     if panel.name == THROUGHPUT and unit_of(curves[0].rows) == "requests/s":
@@ -140,7 +142,7 @@ def _against(curves: Sequence[Curve], panel: Panel, slo: Slo | None) -> list[Rec
         values = {row.load.value: float(row.metrics["offered"] or row.load.value) for row in rows}
         name = "served = offered"
     elif limit is not None:
-        values, name = dict.fromkeys(load_domain(curves), limit), f"SLO {limit:,g} ms"
+        values, name = dict.fromkeys(load_domain(loads), limit), f"SLO {limit:,g} ms"
     else:
         return []
     return [{"curve": name, "load": load, "value": value, "against": True} for load, value in values.items()]
@@ -176,15 +178,16 @@ def _ends(records: Sequence[Record], panel: Panel, low: float, high: float) -> l
     return [{**record, "value": down(place), "load": end} for record, place in zip(rising, places, strict=True)]
 
 
-def _load_axis(curves: Sequence[Curve]) -> alt.X:
-    loads = sorted({row.load.value for curve in curves for row in curve.rows})
-    unit = "offered, requests/s" if unit_of(curves[0].rows) == "requests/s" else "users"
+def _load_axis(unit: str, loads: Sequence[float]) -> alt.X:
+    title = "offered, requests/s" if unit == "requests/s" else unit
     return alt.X(
         "load:Q",
         scale=alt.Scale(
-            type="log", domain=list(load_domain(curves)), range=[0, alt.ExprRef(f"width - {MARGIN}")], nice=False
+            type="log", domain=list(load_domain(loads)), range=[0, alt.ExprRef(f"width - {MARGIN}")], nice=False
         ),
-        axis=_axis(values=loads, format="~g", title=unit, titleAnchor="end", grid=False, labelOverlap="greedy"),
+        axis=_axis(
+            values=sorted(set(loads)), format="~g", title=title, titleAnchor="end", grid=False, labelOverlap="greedy"
+        ),
     )
 
 

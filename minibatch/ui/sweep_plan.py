@@ -68,7 +68,8 @@ def plan_of(wanted: Wanted) -> Plan:
         if not settings:
             raise ValueError(f"{wanted.varied} is to vary, but has no values: type some, such as 64 128 256")
     points = []
-    for policy, load, value in product(wanted.policies, loads, dict.fromkeys(settings)):
+    # The lowest load first, so that all curves grow together while the sweep runs.
+    for load, policy, value in product(loads, wanted.policies, dict.fromkeys(settings)):
         point = Point(policy, load, config)
         points.append(with_knob(point, wanted.varied, value) if wanted.varied else point)
     if len(points) > MOST_POINTS:

@@ -78,7 +78,7 @@ def _open(study: Study, row: Row, look: Theme) -> None:
             st.button(f"Open the first {plural(first, 'request')}", on_click=_take_first, key="open first")
             return
         study = shortened(study, first)
-    _play(study, point, look)
+    _play(study, point, unit_of([row]), look)
 
 
 def first_requests(requests: int, iterations: int) -> int:
@@ -95,9 +95,9 @@ def shortened(study: Study, num_requests: int) -> Study:
     return replace(study, demand=replace(demand, prompt_tokens=prompts, output_tokens=outputs, words=words))
 
 
-def _play(study: Study, point: Point, look: Theme) -> None:
+def _play(study: Study, point: Point, unit: str, look: Theme) -> None:
     """The player, or how it comes to be."""
-    work = Record(study, point)
+    work, title = Record(study, point), f"{point.policy} at {point.load.value:g} {unit}"
     known, ticket = st.session_state.get(_TICKET, (None, None))
     if known != work:
         ticket = engine_queue().submit(work)
@@ -107,12 +107,11 @@ def _play(study: Study, point: Point, look: Theme) -> None:
     elif ticket.status is Status.FAILED:
         show(Notice(ticket.error, "error"))
     elif ticket.recordings:
-        show_player(_packed(ticket.key, ticket.recordings[0], look.scale), "sweep player")
+        show_player(_packed(ticket.key, title, ticket.recordings[0], look.scale), "sweep player")
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _packed(key: str, _recording: Recording, scale: float) -> bytes:
-    title = f"{_recording.header.policy} at one load"
+def _packed(key: str, title: str, _recording: Recording, scale: float) -> bytes:
     return pack([_recording], {"id": key, "scale": scale, "autoplay": True, "reveal": True, "title": title})
 
 

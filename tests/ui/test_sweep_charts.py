@@ -20,6 +20,7 @@ from minibatch.ui.sweep_presets import SWEEP_PRESETS, THRASHING
 from minibatch.ui.sweep_tables import alerts_of, alerts_title, points_html
 
 SLO = Slo(500, 50)
+LOADS = (4, 32, 256, 512)
 
 
 def wanted(**change: Any) -> Wanted:
@@ -45,7 +46,7 @@ def curves() -> list[Curve]:
 
 def spec(curves: list[Curve], name: str, knees: bool = True) -> dict[str, Any]:
     panel = next(panel for panel in PANELS if panel.name == name)
-    chart: dict[str, Any] = sweep_chart(curves, panel, theme("light"), SLO, knees).to_dict()
+    chart: dict[str, Any] = sweep_chart(curves, panel, theme("light"), SLO, LOADS, knees).to_dict()
     return chart
 
 

@@ -1,0 +1,50 @@
+"""The page "Load" in a browser: a file of a sweep on a phone, and a point of it in the player."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright import sync_api
+from playwright.sync_api import expect
+
+from minibatch.analysis.sweep_file import SweepFile, row_of
+from minibatch.commands.sweep import described
+from minibatch.engine.study import run_point
+from minibatch.ui.machine import Machine
+from minibatch.ui.sweep_plan import Wanted, plan_of
+from tests.ui.app.driving import SECONDS
+from tests.ui.browser import Watched
+
+WANTED = Wanted(
+    Machine("llama-3.1-8b", "modelled", "H100", 1), 40, "fixed:64", "fixed:16", 0, ("static", "chunked"), "rate",
+    "4 32 256", 1.0, 0.0, {"max_num_seqs": 8, "max_num_batched_tokens": 512},
+)  # fmt: skip
+
+
+def written(path: Path) -> Path:
+    plan = plan_of(WANTED)
+    file = SweepFile(path, described(plan.study))
+    for point in plan.points:
+        file.add(row_of(point.policy, point.load, point.config, run_point(plan.study, point)))
+    return path
+
+
+def test_a_point_of_a_chart_is_played_on_a_phone(chromium: sync_api.Browser, address: str, tmp_path: Path) -> None:
+    context = chromium.new_context(viewport={"width": 390, "height": 900}, color_scheme="dark")
+    watched = Watched(context.new_page(), address)
+    page = watched.page
+    page.goto(f"{address}/load")
+    page.get_by_test_id("stExpandSidebarButton").click(timeout=SECONDS)
+    page.get_by_text("Open a file").click()
+    page.locator("input[type=file]").set_input_files(written(tmp_path / "mine.parquet"))
+    page.get_by_test_id("stSidebarCollapseButton").locator("button").click()
+    charts = page.get_by_test_id("stVegaLiteChart")
+    expect(charts).to_have_count(4, timeout=SECONDS)
+    point = charts.first.locator("path[aria-label*='policy: chunked'][aria-label*='load: 32;']")
+    point.click(force=True, timeout=SECONDS)
+    expect(watched.player.locator(".mb-lane .mb-policy").first).to_have_text("chunked", timeout=SECONDS)
+    expect(watched.player).to_contain_text("chunked at 32 requests/s")
+    overflow = page.evaluate("(e => e.scrollWidth - e.clientWidth)(document.querySelector('[data-testid=stMain]'))")
+    assert overflow == 0
+    assert watched.outside == []
+    context.close()
