@@ -42,7 +42,7 @@ def sweep_chart(
     low, high = value_domain([*records, *against], panel)
     scale = alt.Scale(type=panel.scale, domain=[low, high], nice=False)
     ticks = {"values": log_ticks(low, high)} if panel.scale == "log" else {"tickCount": 5}
-    y = alt.Y("value:Q", scale=scale, axis=_axis(format=",.9~g", minExtent=44, maxExtent=44, **ticks))
+    y = alt.Y("value:Q", scale=scale, axis=_axis(format=",.9~g", minExtent=50, maxExtent=50, **ticks))
     x = _load_axis(unit_of(curves[0].rows), loads)
     policies = list(dict.fromkeys(curve.policy for curve in curves))
     dash = _told_apart(alt.StrokeDash, policies, [list(each) for each in DASHES])

@@ -57,7 +57,7 @@ def _met(curve: Curve, place: int) -> float | None:
 THROUGHPUT = "throughput"
 PANELS = (
     Panel(THROUGHPUT, "Throughput, requests/s", lambda curve, place: curve.throughputs[place], "log"),
-    Panel("goodput", "Goodput, requests/s that meet the SLO", lambda curve, place: curve.goodputs[place], "linear"),
+    Panel("goodput", "Goodput, requests/s", lambda curve, place: curve.goodputs[place], "linear"),
     Panel("TTFT", "TTFT p99, ms", _metric("p99_ttft_ms"), "log", "ttft_ms"),
     Panel("TPOT", "TPOT p99, ms", _metric("p99_tpot_ms"), "log", "tpot_ms"),
     Panel("ITL", "ITL p99, ms", _metric("p99_itl_ms"), "log"),
