@@ -1,7 +1,8 @@
-"""What the page has to say in a sentence: plain text, whatever is in it."""
+"""What the page has to say in a sentence: plain text, whatever is in it, but for `commands`."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from html import escape
 from typing import Literal
@@ -25,7 +26,8 @@ class Notice:
 
 def notice_html(notice: Notice) -> str:
     role = "status" if notice.kind == "note" else "alert"
-    return f"<div class='mb-notice mb-notice-{notice.kind}' role='{role}'>{escape(notice.text)}</div>"
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(notice.text))
+    return f"<div class='mb-notice mb-notice-{notice.kind}' role='{role}'>{text}</div>"
 
 
 def show(notice: Notice) -> None:

@@ -118,6 +118,12 @@ def test_what_somebody_wrote_stays_text(pair: Pair) -> None:
         assert "<img" not in html
 
 
+def test_a_notice_shows_commands_as_such_and_nothing_else() -> None:
+    html = notice_html(Notice(f"Run `python -m x` for {HTML}", "note"))
+    assert "<code>python -m x</code>" in html
+    assert "<img" not in html
+
+
 def test_a_notice_is_said_aloud_where_something_is_wrong() -> None:
     assert "role='status'" in notice_html(Notice("Choose a policy.", "note"))
     assert "role='alert'" in notice_html(Notice("There is no file.", "warning"))
