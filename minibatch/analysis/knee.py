@@ -28,6 +28,7 @@ class Found(StrEnum):
     KNEE = "the knee is within the range"
     BEYOND = "no knee within the range: throughput still rises at the highest load"
     BEFORE = "already past the knee at the lowest load"
+    UNKNOWN = "too few loads or too few requests to tell a knee from chance"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,9 @@ from minibatch.analysis.slo import Slo, attainment, goodput
 from minibatch.analysis.sweep_file import Row
 from minibatch.scheduling.config import SchedulerConfig
 
+FEWEST_REQUESTS = 200
+"""At every load, for a knee: of fewer, chance alone lets a tenth more or less come out than come in."""
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
@@ -40,13 +43,13 @@ class Curve:
 
     @property
     def throughputs(self) -> list[float]:
-        """Requests/s served at each load."""
-        return [_served(row) for row in self.rows]
+        """Requests/s completed at each load, over the whole run as goodput is: equal where all meet the SLO."""
+        return [float(row.metrics["request_throughput"] or 0.0) for row in self.rows]
 
     @property
     def sentence(self) -> str:
         """The knee and the reason, for the screen."""
-        if self.knee.found is Found.BEYOND:
+        if self.knee.found in (Found.BEYOND, Found.UNKNOWN):
             return f"{self.knee.found.value}."
         if self.knee.found is Found.KNEE:
             unit = "requests/s" if self.rows[0].load.kind == "rate" else "users"
@@ -93,13 +96,13 @@ def _curve(policy: str, knobs: dict[str, object], rows: Sequence[Row], slo: Slo 
     good = [_goodput(row, slo) for row in rows] if slo else [(None, None)] * len(rows)
     return Curve(
         policy, knobs, tuple(rows), tuple(g for g, _ in good), tuple(a for _, a in good), knee,
-        _cause(rows[-1], follows=knee.found is Found.BEYOND),
+        _cause(rows[-1], follows=knee.found in (Found.BEYOND, Found.UNKNOWN)),
     )  # fmt: skip
 
 
 def _knee(rows: Sequence[Row]) -> Knee:
-    if len(rows) < 2:
-        return Knee(Found.BEYOND)
+    if len(rows) < 2 or min(len(row.lists["arrival_ns"]) for row in rows) < FEWEST_REQUESTS:
+        return Knee(Found.UNKNOWN)
     served, latency = [_served(row) for row in rows], [row.metrics["p99_ttft_ms"] or float("nan") for row in rows]
     if rows[0].load.kind == "users":
         return closed_loop_knee([row.load.value for row in rows], served, latency)
@@ -108,7 +111,7 @@ def _knee(rows: Sequence[Row]) -> Knee:
 
 
 def _served(row: Row) -> float:
-    """Requests/s: over the arrivals of an open loop, which leaves out the tail; over the run of a closed one."""
+    """Requests/s for the knee: of an open loop over its arrivals, which leaves out the tail."""
     name = "served" if row.load.kind == "rate" and row.metrics["served"] is not None else "request_throughput"
     return float(row.metrics[name] or 0.0)
 

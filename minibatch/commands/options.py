@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, get_args
 
 from minibatch.analysis.modelled import elsewhere
@@ -47,11 +49,13 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
                        "model (default: 1)")  # fmt: skip
 
 
-def add_knobs(parser: argparse.ArgumentParser) -> None:
+def add_knobs(parser: argparse.ArgumentParser, other_defaults: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Every knob; `other_defaults` are in words, by name."""
     group = parser.add_argument_group("knobs, as vLLM names them")
     for field in fields(SchedulerConfig):
         flag, default = "--" + field.name.replace("_", "-"), getattr(_DEFAULTS, field.name)
         shown = f"{default}, or the model's context if shorter" if field.name == "max_model_len" else default
+        shown = other_defaults.get(field.name, shown)
         text = f"{KNOB_HELP[field.name]} (default: {shown})"
         if isinstance(default, bool):
             group.add_argument(flag, action=argparse.BooleanOptionalAction, default=None, help=text)

@@ -35,6 +35,11 @@ from minibatch.workload.traces import FORMATS, Scaling
 MEMORY_SHARE = 0.9
 """Of device memory, for weights and KV: vLLM's default `gpu_memory_utilization`."""
 _MOST_BLOCKS = 1_000_000
+_DEFAULTS = {
+    "max_num_seqs": "256", "max_num_batched_tokens": "2048", "max_model_len": "the longest request",
+    "num_kv_blocks": "what the memory holds beside the weights",
+}  # fmt: skip
+"""In words, where they differ from those of one run: see `default_config`."""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -67,7 +72,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--slo", nargs="+", metavar="NAME:MS", help="as vLLM's --goodput: ttft:200 tpot:50 e2el:5000")
     parser.add_argument("--workers", type=int, metavar="N", help="(default: as many as there are cores)")
     parser.add_argument("--executor", choices=BACKENDS, default="processes", help="dask and ray must be installed")
-    add_knobs(parser)
+    add_knobs(parser, _DEFAULTS)
     parser.set_defaults(execute=execute)
 
 
@@ -195,7 +200,7 @@ def _checked(varied: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
 def _table(curve: Curve, study: Study, has_slo: bool) -> Table:
     title = f"{curve.policy}{curve.knobs_in_words}: modelled on {study.ceilings.device}, {study.model}"
     table = Table(box=box.SIMPLE_HEAD, title=Text(title), title_justify="left", caption_justify="left")
-    heads = ["served/s", "tok/s", "TTFT p99", "TPOT p99", "queue", "preempted", "KV", *(["goodput/s"] * has_slo)]
+    heads = ["completed/s", "tok/s", "TTFT p99", "TPOT p99", "queue", "preempted", "KV", *(["goodput/s"] * has_slo)]
     for name in (curve.rows[0].load.kind, *heads, ""):
         table.add_column(name, justify="right")
     for place, row in enumerate(curve.rows):
@@ -209,7 +214,7 @@ def _cells(row: Row) -> list[str]:
     metrics = row.metrics
     usage = metrics["mean_kv_cache_usage"]
     return [
-        _number(metrics["served"] if metrics["served"] is not None else metrics["request_throughput"]),
+        _number(metrics["request_throughput"]),
         _number(metrics["output_throughput"]),
         *(f"{_number(metrics[name])} ms" for name in ("p99_ttft_ms", "p99_tpot_ms", "mean_queue_time_ms")),
         str(metrics["num_preemptions"]),

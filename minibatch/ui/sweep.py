@@ -116,9 +116,10 @@ def _poll(sweep: Sweep, ticket: Ticket, look: Theme) -> None:
         words = "Getting ready"
     else:
         words = f"{progress.num_finished} of {progress.num_requests} points"
+    if ticket.cancelled:
+        words = f"Cancelling: {words}, and those that have begun are waited for"
     st.progress(ticket.share_done, words)
-    if st.button("Cancel", key="cancel sweep", disabled=ticket.cancelled):
-        ticket.cancel()
+    st.button("Cancel", key="cancel sweep", disabled=ticket.cancelled, on_click=ticket.cancel)
     if sweep.found:
         _results(sweep, look, live=True)
 

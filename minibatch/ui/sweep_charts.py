@@ -140,7 +140,7 @@ def _against(curves: Sequence[Curve], panel: Panel, slo: Slo | None, loads: Sequ
         # Served and offered are counted over the same arrivals: by chance a run may have more or fewer than its rate.
         rows = max((curve.rows for curve in curves), key=len)
         values = {row.load.value: float(row.metrics["offered"] or row.load.value) for row in rows}
-        name = "served = offered"
+        name = "completed = offered"
     elif limit is not None:
         values, name = dict.fromkeys(load_domain(loads), limit), f"SLO {limit:,g} ms"
     else:

@@ -94,7 +94,7 @@ def _sentences(off: Sequence[Alert]) -> list[str]:
 def points_html(curves: Sequence[Curve], slo: Slo | None) -> str:
     """Every point: what the charts show, and what they leave out."""
     heads = [
-        unit_of(curves[0].rows), "served/s", "tokens/s", "TTFT p99", "TPOT p99", "ITL p99", "queue", "preempted",
+        unit_of(curves[0].rows), "completed/s", "tokens/s", "TTFT p99", "TPOT p99", "ITL p99", "queue", "preempted",
         "KV", *(["goodput/s", "met SLO"] if slo else []), "",
     ]  # fmt: skip
     rows = [

@@ -32,7 +32,7 @@ def row(policy: str = "chunked", rate: float = 1.0, served: float | None = None,
         **{f"share_{name}": share for name, share in shares.items()},
     }  # fmt: skip
     lists = {
-        "arrival_ns": np.zeros(125, dtype=np.int64), "ttft_ns": np.full(100, 50_000_000),
+        "arrival_ns": np.zeros(250, dtype=np.int64), "ttft_ns": np.full(100, 50_000_000),
         "tpot_ns": np.full(100, 1e7), "e2el_ns": np.full(100, 140_000_000),
     }  # fmt: skip
     return Row(policy, Load("rate", rate), CONFIG, metrics, lists)
@@ -85,6 +85,11 @@ def test_the_knee_and_its_reason() -> None:
     assert [each.load.value for each in curve.rows] == [1, 2, 4, 8, 16, 32]
     assert (curve.knee.index, curve.cause) == (3, Cause.KV)
     assert curve.sentence.startswith("The knee is at 8.00 requests/s; past it the limit is KV full. Requests wait")
+    few = [replace(each, lists={**each.lists, "arrival_ns": np.zeros(150, dtype=np.int64)}) for each in rows]
+    for unsure in (few, rows[:1]):
+        (curve,) = curves_of(unsure)
+        assert (curve.knee.found, curve.cause) == (Found.UNKNOWN, Cause.LOAD)
+        assert curve.sentence == "too few loads or too few requests to tell a knee from chance."
     (free,) = curves_of(rows[1:5])
     assert (free.knee.found, free.cause) == (Found.BEYOND, Cause.LOAD)
     assert free.sentence == "no knee within the range: throughput still rises at the highest load."
@@ -113,7 +118,7 @@ def test_curves_by_policy_and_by_the_knobs_that_vary() -> None:
 def test_goodput_of_each_load() -> None:
     (curve,) = curves_of([row(rate=1.0), row(rate=2.0)], Slo(ttft_ms=50, tpot_ms=10))
     assert curve.goodputs == (10.0, 10.0)  # 100 in 10 s
-    assert curve.attainments == (0.8, 0.8)  # of 125 that came
+    assert curve.attainments == (0.4, 0.4)  # of 250 that came
     (strict,) = curves_of([row(rate=1.0), row(rate=2.0)], Slo(ttft_ms=49))
     assert (strict.goodputs, strict.best_goodput) == ((0.0, 0.0), None)
     assert curves_of([row()])[0].goodputs == (None,)

@@ -30,6 +30,12 @@ WANTED = Wanted(
 )  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def _few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All requests here have one length, so that few of them show a knee."""
+    monkeypatch.setattr("minibatch.analysis.sweeps.FEWEST_REQUESTS", 1)
+
+
 @pytest.fixture
 def threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads in place of processes, which take a second to start."""
