@@ -74,7 +74,8 @@ def html(app: AppTest) -> str:
 def notices(app: AppTest) -> list[str]:
     """The messages, and nothing that would be taken for Markdown."""
     assert not [*app.error, *app.warning, *app.info]
-    return re.findall(r"role='(?:alert|status)'>(.*?)</div>", html(app), re.DOTALL)
+    found = re.findall(r"role='(?:alert|status)'>(.*?)</div>", html(app), re.DOTALL)
+    return [re.sub("</?code>", "`", text) for text in found]
 
 
 def players(app: AppTest) -> dict[str, Any]:
