@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import Amount, Count, ModelShape, Operator, Totals, all_reduce_bytes, operators
+from minibatch.engine.costs import Amount, Count, ModelShape, Operator, all_reduce_bytes
 
 
 class StepModel:
@@ -74,16 +74,6 @@ class StepModel:
         """Seconds of one operator: the larger of computing and reading."""
         peak, bandwidth = self._roofs[part.name]
         return _larger(part.flops / peak, part.bytes / bandwidth)
-
-    def operator_seconds(self, totals: Totals) -> dict[str, float]:
-        """Seconds of each operator of one iteration; under "compute" and "memory" their sums by the binding roof."""
-        found = {"compute": 0.0, "memory": 0.0}
-        for part in operators(totals, self.shape):
-            peak, bandwidth = self._roofs[part.name]
-            computing, reading = part.flops / peak, part.bytes / bandwidth
-            found[part.name] = max(computing, reading)
-            found["compute" if computing >= reading else "memory"] += max(computing, reading)
-        return found
 
 
 def _larger(one: Amount, other: Amount) -> Amount:

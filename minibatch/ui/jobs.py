@@ -36,6 +36,17 @@ class Progress(Protocol):
     def num_requests(self) -> int: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How far work is that serves no policy: so many of so many parts."""
+
+    num_finished: int
+    num_requests: int
+    policy: str = ""
+    policy_index: int = 0
+    num_policies: int = 1
+
+
 class Work(Protocol):
     """A run: reports its progress, stops when told, returns what it has recorded until then.
 

@@ -15,7 +15,7 @@ from minibatch.analysis.reproduce import EXPERIMENTS, Experiment
 from minibatch.analysis.reproduce.result import Reproduction, StoppedError, Watch
 from minibatch.recording.schema import Recording
 from minibatch.ui.compare import POLL_S, STYLE, engine_queue
-from minibatch.ui.jobs import Progress, Status, Ticket
+from minibatch.ui.jobs import Done, Progress, Status, Ticket
 from minibatch.ui.notices import Notice, show
 from minibatch.ui.palette import Theme, theme
 from minibatch.ui.reproduce_chart import WIDTH, chart_of, reasons_html, table_html
@@ -24,17 +24,6 @@ COMMAND = "python -m minibatch reproduce"
 SEED = 0
 _RUN = "reproduction run"
 _FOUND = "reproductions"
-
-
-@dataclass(frozen=True, slots=True)
-class _Share:
-    """How far an experiment is, in the terms of the queue, in thousandths."""
-
-    num_finished: int
-    policy: str = "reproduction"
-    policy_index: int = 0
-    num_policies: int = 1
-    num_requests: int = 1000
 
 
 @dataclass(slots=True, eq=False)
@@ -47,7 +36,7 @@ class Work:
     def __call__(
         self, *, on_progress: Callable[[Progress], None], should_stop: Callable[[], bool], on_snapshot: object
     ) -> list[Recording]:
-        watch = Watch(lambda share: on_progress(_Share(round(1000 * share))), should_stop)
+        watch = Watch(lambda share: on_progress(Done(round(1000 * share), 1000)), should_stop)
         with suppress(StoppedError):
             self.found = self.experiment.run(SEED, watch)
         return []

@@ -15,7 +15,7 @@ from minibatch.analysis.slo import Slo
 from minibatch.analysis.sweep_file import Row, row_of
 from minibatch.engine.study import Point, Study, executor_of, record_point, run_point, run_points
 from minibatch.recording.schema import Recording
-from minibatch.ui.jobs import Progress
+from minibatch.ui.jobs import Done, Progress
 from minibatch.workload.demand import Load
 
 TOLERANCE = 0.05
@@ -25,17 +25,6 @@ STUDIES = 4
 
 Memory = dict[Study, dict[Point, Row]]
 """The rows of the sweeps of a session: a point that was run once isn't run again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """How far a sweep or a search is, in the terms of the queue: points of so many."""
-
-    num_finished: int
-    num_requests: int
-    policy: str = ""
-    policy_index: int = 0
-    num_policies: int = 1
 
 
 def processes() -> AbstractContextManager[Executor]:

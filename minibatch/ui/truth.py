@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from minibatch.analysis.formats import percent, plural
 from minibatch.engine.fitted import Fitted, FittedError, fitted_files, load_fitted, save_fitted
 from minibatch.recording.schema import Recording
 from minibatch.ui.compare import POLL_S, STYLE, engine_queue
-from minibatch.ui.jobs import Progress, Status, Ticket
+from minibatch.ui.jobs import Done, Progress, Status, Ticket
 from minibatch.ui.notices import Notice, show
 from minibatch.ui.palette import Theme, theme
 from minibatch.ui.truth_chart import WIDTH, errors_html, steps_frame, truth_chart, worst_html
@@ -84,17 +83,6 @@ def _truth(fitted: Fitted, look: Theme) -> None:
 # -- calibrating here -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Share:
-    """How far a calibration is, in the terms of the queue, in thousandths."""
-
-    num_finished: int
-    policy: str = "calibration"
-    policy_index: int = 0
-    num_policies: int = 1
-    num_requests: int = 1000
-
-
 def calibrate_bundled(
     *, on_progress: Callable[[Progress], None], should_stop: Callable[[], bool], on_snapshot: Callable[..., None]
 ) -> list[Recording]:
@@ -102,7 +90,7 @@ def calibrate_bundled(
     # Only the worker imports the engine: opening the app must not import torch.
     from minibatch.engine.step_timing import calibrate
 
-    fitted = calibrate(progress=lambda done: on_progress(_Share(round(1000 * done))), should_stop=should_stop)
+    fitted = calibrate(progress=lambda done: on_progress(Done(round(1000 * done), 1000)), should_stop=should_stop)
     if fitted is not None:
         save_fitted(fitted)
     return []

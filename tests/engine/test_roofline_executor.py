@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import ModelShape, count, swap_bytes, total
+from minibatch.engine.costs import ModelShape, count, operators, swap_bytes, total
 from minibatch.engine.efficiency import Efficiency
 from minibatch.engine.roofline_executor import PLACEHOLDER_TOKEN, RooflineExecutor
 from minibatch.engine.step_model import StepModel
@@ -48,8 +48,10 @@ def test_each_operator_takes_as_long_as_its_slower_ceiling() -> None:
 def test_efficiencies_lengthen_their_operators_alone() -> None:
     plan = Plan(seqs=(seq(1, 1000), seq(1, 3000)))
     totals = total(plan.seqs)
-    bare = StepModel(SHAPE, GPU).operator_seconds(totals)
-    halved = StepModel(SHAPE, replace(GPU, efficiency=Efficiency(attention_memory=0.5))).operator_seconds(totals)
+    bare, halved = (
+        {part.name: StepModel(SHAPE, ceilings).time(part) for part in operators(totals, SHAPE)}
+        for ceilings in (GPU, replace(GPU, efficiency=Efficiency(attention_memory=0.5)))
+    )
     assert halved["attention"] == pytest.approx(2 * bare["attention"])
     assert {name: halved[name] for name in ("embedding", "linear", "lm_head")} == {
         name: bare[name] for name in ("embedding", "linear", "lm_head")

@@ -20,6 +20,7 @@ from minibatch.engine.fitted import Fitted, save_fitted
 from minibatch.engine.step_samples import Sample
 from minibatch.recording.schema import Recording
 from minibatch.ui import truth
+from minibatch.ui.jobs import Done
 from minibatch.ui.palette import theme
 from minibatch.ui.truth_chart import errors_html, steps_frame, truth_chart, worst_html
 from tests.ui.page.driving import html, notices, rerun, wait_for
@@ -143,7 +144,7 @@ class Calibration:
     def __call__(
         self, *, on_progress: Callable[..., None], should_stop: Callable[[], bool], on_snapshot: object
     ) -> list[Recording]:
-        on_progress(truth._Share(250))
+        on_progress(Done(250, 1000))
         self.started.set()
         while not self.gate.wait(0.005) and not should_stop():
             pass
