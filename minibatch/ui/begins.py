@@ -40,16 +40,22 @@ def choose(
     """
     wanted = begins(key, otherwise)
     first = options.index(wanted) if wanted in options else 0
-    return st.selectbox(label, options, index=first, format_func=format_func, key=state_key or key, help=help)
+    return st.selectbox(
+        label, options, index=first, format_func=format_func, key=state_key or key, persist_state="session", help=help
+    )
 
 
 def number(label: str, key: str, otherwise: float, help: str | None = None) -> float:
     """Any number: who reads it says in a sentence what it refuses."""
     start = float(begins(key, otherwise))
-    return float(st.number_input(label, value=start, format="%.6g", key=key, help=help))
+    return float(st.number_input(label, value=start, format="%.6g", key=key, persist_state="session", help=help))
 
 
 def count(label: str, key: str, otherwise: int, most: int, help: str | None = None) -> int:
     """A whole number from 1."""
     start = begins(key, otherwise)
-    return int(st.number_input(label, value=start, min_value=1, max_value=most, step=1, key=key, help=help))
+    return int(
+        st.number_input(
+            label, value=start, min_value=1, max_value=most, step=1, key=key, persist_state="session", help=help
+        )
+    )

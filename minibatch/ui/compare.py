@@ -103,8 +103,10 @@ def _details(shown: Shown, look: Theme) -> None:
     _fork(shown, look)
     _metrics(shown)
     _slot_time(shown, look)
-    st.html("<h2>Take it away</h2>")
-    downloads(shown)
+    away = st.expander("Take it away", key="take it away", on_change="rerun")
+    if away.open:
+        with away:
+            downloads(shown)
 
 
 # -- a new run ------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from minibatch.ui.choices import RUN, SOURCES
 from minibatch.ui.knobs import knob_widgets
 from minibatch.ui.links import LinkError, recording_link, run_link, widget_values
 from minibatch.ui.machine_form import machine_form
-from minibatch.ui.notices import Notice, show
+from minibatch.ui.notices import Notice, as_label, show
 from minibatch.ui.outlook import Outlook, foresee
 from minibatch.ui.sources import Shown
 from minibatch.ui.summary import title
@@ -73,7 +73,10 @@ def sidebar() -> Choice:
     """Draw the sidebar and read it. The first time, the page's address says what it begins with."""
     trouble = _follow_link()
     with st.sidebar:
-        source = st.radio("Source", SOURCES, index=SOURCES.index(begins("source", SOURCES[0])), key="source")
+        source = st.segmented_control(
+            "Source", SOURCES, default=begins("source", SOURCES[0]), required=True,
+            key="source", persist_state="session",
+        )  # fmt: skip
         shown, problem, form, link = None, None, None, None
         policies: tuple[str, ...] = ()
         if source == RUN:
@@ -85,7 +88,7 @@ def sidebar() -> Choice:
                 policies = _policies(shown.policies)
                 if source == "Recorded":
                     link = recording_link(st.session_state["recording"], policies, shown.policies)
-        large = st.toggle("Large type", key="large", help="For a projector: readable from the back row.")
+        large = st.toggle("Large type", key="large", persist_state="session")
     return Choice(policies, large, link, shown, trouble or problem, form)
 
 
@@ -108,7 +111,10 @@ def _policies(names: Sequence[str]) -> tuple[str, ...]:
     """Some of `names`. The choice holds from one recording to the next while they have the same policies."""
     key = f"policies {names}"
     wanted = [name for name in begins("policies", []) if name in names]
-    chosen = st.multiselect("Policies", names, default=wanted or list(names), key=key)
+    chosen = st.pills(
+        "Policies", names, default=wanted or list(names), selection_mode="multi", format_func=as_label,
+        key=key, persist_state="session",
+    )  # fmt: skip
     return tuple(name for name in names if name in chosen)
 
 
@@ -119,7 +125,10 @@ def _bundled() -> tuple[Shown | None, Notice | None]:
     labels = _file_labels(files)
     first = begins("recording", files[0])
     index = files.index(first) if first in files else 0
-    path = st.selectbox("Recording", files, index=index, format_func=labels.__getitem__, key="recording")
+    path = st.radio(
+        "Recording", files, index=index, format_func=lambda file: as_label(labels[file]),
+        key="recording", persist_state="session",
+    )  # fmt: skip
     try:
         return sources.open_file(path), None
     except (OSError, RecordingError) as error:
@@ -154,9 +163,11 @@ def _run_form(policies: tuple[str, ...]) -> RunForm:
     workload = workload_form()
     machine = machine_form()
     left, right = st.columns(2)
-    seed = left.number_input("seed", value=begins("seed", 0), min_value=0, step=1, key="seed")
+    seed = left.number_input("seed", value=begins("seed", 0), min_value=0, step=1, key="seed", persist_state="session")
     warmth = begins("temperature", 0.7)
-    temperature = right.number_input("temperature", value=warmth, min_value=0.0, step=0.1, key="temperature")
+    temperature = right.number_input(
+        "temperature", value=warmth, min_value=0.0, step=0.1, key="temperature", persist_state="session"
+    )
     with st.expander("Knobs"):
         knobs = knob_widgets(workload.name, machine)
     job = {

@@ -47,10 +47,12 @@ def knob_widget(name: str, start: Any, key: str) -> Any:
     kind, text = get_type_hints(SchedulerConfig)[name], KNOB_HELP[name]
     if get_origin(kind) is Literal:
         choices = get_args(kind)
-        return st.selectbox(name, choices, index=choices.index(start), key=key, help=text)
+        return st.selectbox(name, choices, index=choices.index(start), key=key, persist_state="session", help=text)
     if kind is bool:
-        return st.checkbox(name, value=start, key=key, help=text)
+        return st.checkbox(name, value=start, key=key, persist_state="session", help=text)
     if kind is int:
         # No limits here: SchedulerConfig says in a sentence what it refuses.
-        return st.number_input(name, value=start, step=1, key=key, help=text)
-    return st.number_input(name, value=float(start), step=0.01, format="%.3g", key=key, help=text)
+        return st.number_input(name, value=start, step=1, key=key, persist_state="session", help=text)
+    return st.number_input(
+        name, value=float(start), step=0.01, format="%.3g", key=key, persist_state="session", help=text
+    )

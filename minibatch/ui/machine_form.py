@@ -29,13 +29,13 @@ def machine_form() -> Machine:
     """The choice, and below it what is published of it."""
     clocks = get_args(Clock)
     clock: Clock = st.radio(
-        "Durations", clocks, index=clocks.index(begins("clock", clocks[0])), horizontal=True, key="clock",
-        help=_CLOCK_HELP,
+        "Durations", clocks, index=clocks.index(begins("clock", clocks[0])), horizontal=True,
+        key="clock", persist_state="session", help=_CLOCK_HELP,
     )  # fmt: skip
     accelerator = _accelerator() if clock == "modelled" else None
     model = choose("Model", [*models_offered(clock), ANOTHER], "model", state_key=f"model {clock}")
     if model == ANOTHER:
-        model = st.text_input("Hub name or local folder", key="model name").strip()
+        model = st.text_input("Hub name or local folder", key="model name", persist_state="session").strip()
     num_devices = 1 if accelerator is None else _num_devices(accelerator, model)
     machine = Machine(model, clock, accelerator, num_devices)
     if clock == "modelled" and (figures := published(machine)):

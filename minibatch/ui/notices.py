@@ -32,3 +32,8 @@ def notice_html(notice: Notice) -> str:
 
 def show(notice: Notice) -> None:
     st.html(notice_html(notice))
+
+
+def as_label(text: str) -> str:
+    """`text` as a widget's label, which Streamlit takes for Markdown, shows it as it is."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text)

@@ -156,7 +156,7 @@ def _of_one_kind(rows: Sequence[Row]) -> list[Row]:
     kinds = list(dict.fromkeys(_kind(row.load) for row in rows))
     if len(kinds) == 1:
         return list(rows)
-    chosen = st.selectbox("Load", kinds, key="sweep kind of load")
+    chosen = st.selectbox("Load", kinds, key="sweep kind of load", persist_state="session")
     return [row for row in rows if _kind(row.load) == chosen]
 
 
@@ -187,10 +187,12 @@ def _slo() -> tuple[Slo | None, float]:
     limits = {}
     for column, (name, label, start) in zip(columns, _LIMITS, strict=False):
         limits[name] = column.number_input(
-            label, value=start, step=10.0, format="%.6g", key=f"sweep {name}", placeholder="no limit"
-        )
+            label, value=start, step=10.0, format="%.6g", placeholder="no limit",
+            key=f"sweep {name}", persist_state="session",
+        )  # fmt: skip
     share = columns[3].number_input(
-        "met by, % of requests", value=90.0, min_value=1.0, max_value=100.0, step=1.0, format="%.6g", key="sweep share",
+        "met by, % of requests", value=90.0, min_value=1.0, max_value=100.0, step=1.0, format="%.6g",
+        key="sweep share", persist_state="session",
         help="For the highest load that meets the SLO. Goodput counts each request for itself.",
     )  # fmt: skip
     try:
@@ -210,7 +212,7 @@ def _charts(
     first = (*FIRST, "preempted", "KV") if thrashes else FIRST
     chosen = st.pills(
         "Charts", names, selection_mode="multi", default=[name for name in first if name in names],
-        key=f"sweep charts {slo is not None} {thrashes}",
+        key=f"sweep charts {slo is not None} {thrashes}", persist_state="session",
     )  # fmt: skip
     shown = [panel for panel in offered if panel.name in chosen]
     for left in range(0, len(shown), 2):

@@ -53,7 +53,7 @@ class SweepForm:
 def sweep_form() -> SweepForm:
     """Draw the sidebar and read it."""
     with st.sidebar:
-        if st.radio("Source", (NEW, FILE), key="sweep source", horizontal=True) == FILE:
+        if st.radio("Source", (NEW, FILE), key="sweep source", persist_state="session", horizontal=True) == FILE:
             file = st.file_uploader(
                 "Sweep (.parquet)", key="sweep file", help=_FILE_HELP, max_upload_size=MOST_BYTES >> 20
             )
@@ -75,28 +75,34 @@ def sweep_form() -> SweepForm:
 
 def _wanted() -> Wanted:
     titles = {name: preset.title for name, preset in SWEEP_PRESETS.items()}
-    name = st.selectbox("Begin with", list(titles), format_func=titles.__getitem__, key="sweep preset")
+    name = st.selectbox(
+        "Begin with", list(titles), format_func=titles.__getitem__, key="sweep preset", persist_state="session"
+    )
     preset = SWEEP_PRESETS[name]
     st.caption(preset.watch)
     kind: LoadKind = st.radio(
-        "Load", list(_KINDS), format_func=_KINDS.__getitem__, horizontal=True, key="sweep kind",
+        "Load", list(_KINDS), format_func=_KINDS.__getitem__, horizontal=True,
+        key="sweep kind", persist_state="session",
         help="Requests/s come whether or not they are served. A user sends the next request after the last answer.",
     )  # fmt: skip
     loads = st.text_input(
-        "Loads", value=preset.loads[kind], key=f"sweep loads {kind} {name}",
+        "Loads", value=preset.loads[kind], key=f"sweep loads {kind} {name}", persist_state="session",
         help="With spaces between them. Each is a run of its own.",
     )  # fmt: skip
-    policies = st.multiselect("Policies", list(POLICIES), default=list(POLICIES), key="sweep policies")
+    policies = st.multiselect(
+        "Policies", list(POLICIES), default=list(POLICIES), key="sweep policies", persist_state="session"
+    )
     machine = _machine(preset, name)
     with st.expander("Requests"):
         num_requests = st.number_input(
             "requests", value=preset.num_requests, min_value=1, max_value=MOST_REQUESTS, step=50,
-            key=f"sweep requests {name}", help="At every load the same. More of them make steadier curves.",
+            key=f"sweep requests {name}", persist_state="session",
+            help="At every load the same. More of them make steadier curves.",
         )  # fmt: skip
         prompts = _lengths("prompt lengths", preset.prompt_lengths, name)
         outputs = _lengths("output lengths", preset.output_lengths, name)
         burstiness, think_s = _spacing(kind)
-        seed = st.number_input("seed", value=0, min_value=0, step=1, key="sweep seed")
+        seed = st.number_input("seed", value=0, min_value=0, step=1, key="sweep seed", persist_state="session")
     with st.expander("Knobs"):
         knobs = _knobs(preset, name, machine)
     varied, values = _varied(knobs)
@@ -107,30 +113,42 @@ def _wanted() -> Wanted:
 
 
 def _lengths(label: str, start: str, preset: str) -> str:
-    return st.text_input(label, value=start, key=f"sweep {label} {preset}", help=LENGTH_FORMS).strip()
+    return st.text_input(
+        label, value=start, key=f"sweep {label} {preset}", persist_state="session", help=LENGTH_FORMS
+    ).strip()
 
 
 def _spacing(kind: LoadKind) -> tuple[float, float]:
     """Burstiness of requests/s, or seconds that a user thinks; the other as it is without."""
     if kind == "rate":
         text = "Of the gaps between requests: 1 is Poisson, less is burstier."
-        return float(st.number_input("burstiness", value=1.0, format="%.6g", key="sweep burstiness", help=text)), 0.0
+        return float(
+            st.number_input(
+                "burstiness", value=1.0, format="%.6g", key="sweep burstiness", persist_state="session", help=text
+            )
+        ), 0.0
     text = "From an answer to the next request."
-    return 1.0, float(st.number_input("think time, s", value=0.0, format="%.6g", key="sweep think", help=text))
+    return 1.0, float(
+        st.number_input(
+            "think time, s", value=0.0, format="%.6g", key="sweep think", persist_state="session", help=text
+        )
+    )
 
 
 def _machine(preset: SweepPreset, name: str) -> Machine:
     titles = {known: sheet.title for known, sheet in load_accelerators().items()}
     accelerator = st.selectbox(
         "Accelerator", list(titles), index=list(titles).index(preset.accelerator), format_func=titles.__getitem__,
-        key=f"sweep accelerator {name}",
+        key=f"sweep accelerator {name}", persist_state="session",
     )  # fmt: skip
     models = models_offered("modelled")
-    model = st.selectbox("Model", models, index=models.index(preset.model), key=f"sweep model {name}")
+    model = st.selectbox(
+        "Model", models, index=models.index(preset.model), key=f"sweep model {name}", persist_state="session"
+    )
     allowed = numbers_of_devices(model)
     num_devices = st.selectbox(
         "Tensor-parallel devices", allowed, index=allowed.index(fewest_devices(accelerator, model)),
-        key=f"sweep devices {accelerator} {model}",
+        key=f"sweep devices {accelerator} {model}", persist_state="session",
     )  # fmt: skip
     machine = Machine(model, "modelled", accelerator, num_devices)
     with st.expander("Figures of the device and the model"):
@@ -149,9 +167,12 @@ def _knobs(preset: SweepPreset, name: str, machine: Machine) -> dict[str, Any]:
 
 def _varied(knobs: dict[str, Any]) -> tuple[str, str]:
     """A knob that takes several values, and those as typed; "" where none does."""
-    knob = st.selectbox("Knob to vary", [NO_KNOB, *knobs], key="sweep varied", help="A curve for each of its values.")
+    knob = st.selectbox(
+        "Knob to vary", [NO_KNOB, *knobs], help="A curve for each of its values.",
+        key="sweep varied", persist_state="session",
+    )  # fmt: skip
     if knob == NO_KNOB:
         return "", ""
     start = knobs[knob]
     around = f"{start} {2 * start}" if isinstance(start, int) and not isinstance(start, bool) else str(start).lower()
-    return knob, st.text_input(f"values of {knob}", value=around, key=f"sweep values {knob}")
+    return knob, st.text_input(f"values of {knob}", value=around, key=f"sweep values {knob}", persist_state="session")

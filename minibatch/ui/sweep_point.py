@@ -47,7 +47,7 @@ def point_section(sweep: Sweep, curves: Sequence[Curve], look: Theme) -> None:
     st.caption("A ring marks the knee of a line. Click a point to play its run, or choose it here.")
     names = {name_of(curve): curve for curve in curves}
     left, middle, right = st.columns((2, 1, 1), vertical_alignment="bottom")
-    name = left.selectbox("Policy", list(names), index=len(names) - 1, key="sweep curve")
+    name = left.selectbox("Policy", list(names), index=len(names) - 1, key="sweep curve", persist_state="session")
     loads, knee = [row.load.value for row in names[name].rows], names[name].knee.index
     load = middle.selectbox(
         unit_of(names[name].rows), loads, index=len(loads) - 1 if knee is None else knee, format_func="{:g}".format,

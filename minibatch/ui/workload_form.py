@@ -51,6 +51,8 @@ def workload_form() -> Workload:
     if name != TYPED:
         st.caption(SCENARIOS[name].watch)
         return Workload(name)
-    text = st.text_area("Prompts, one a line", value=begins("prompts", EXAMPLE), height=140, key="prompts")
+    text = st.text_area(
+        "Prompts, one a line", value=begins("prompts", EXAMPLE), height=140, key="prompts", persist_state="session"
+    )
     prompts = tuple(line.strip() for line in text.splitlines() if line.strip())
     return Workload(name, prompts, count("max_tokens", "max_tokens", 64, _MOST_TOKENS))

@@ -50,6 +50,12 @@ def test_typed_prompts_run_on_the_real_engine(context: sync_api.BrowserContext, 
     watched.state("p.store.set({pinned: 0, position: p.store.end})")
     expect(watched.player.locator(".mbw-story")).to_contain_text(f"{HTML} upon a time")
     assert watched.player.locator("img").count() == 0
+    # Who looks at another page and comes back finds the form and the run as they were.
+    page.get_by_role("link", name="Load").click()
+    expect(page.get_by_role("textbox", name="Loads")).to_be_visible(timeout=SECONDS)
+    page.get_by_role("link", name="Compare").click()
+    expect(page.get_by_label("Prompts, one a line")).to_have_value(f"{HTML} upon a time\nThe fox said", timeout=SECONDS)
+    expect(watched.player.locator(".mb-lane")).to_have_count(4, timeout=SECONDS)
 
 
 def test_a_trace_is_served_on_a_machine_that_is_not_here(context: sync_api.BrowserContext, address: str) -> None:

@@ -96,7 +96,18 @@ def lanes(app: AppTest, key: str = "player") -> list[str]:
 
 
 def choose_run(app: AppTest) -> AppTest:
-    app.radio(key="source").set_value("New run")
+    app.segmented_control(key="source").set_value("New run")
+    return rerun(app)
+
+
+def choose_recording(app: AppTest, index: int) -> None:
+    radio = app.radio(key="recording")
+    radio.set_value(radio.options[index])
+
+
+def take_away(app: AppTest) -> AppTest:
+    """Open what holds the downloads."""
+    app.session_state["take it away"] = True
     return rerun(app)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from minibatch.recording.storage import RecordingError, dumps, save
+from minibatch.ui.notices import as_label
 from minibatch.ui.sources import FOLDER_VARIABLE, open_upload
 from tests.ui.page.driving import (
     html,
@@ -52,7 +53,7 @@ def test_policies_that_this_program_does_not_know_are_shown(bundled: Path) -> No
     unknown = [replace(static(), header=replace(static().header, policy=name)) for name in ("lottery", IMAGE)]
     save(bundled / "chat.mbr", [*unknown, continuous()])
     app = open_app()
-    assert app.multiselect[0].options == ["continuous", "lottery", IMAGE]
+    assert app.pills[0].options == [as_label(name) for name in ("continuous", "lottery", IMAGE)]
     assert lanes(app) == ["continuous", "lottery", IMAGE]
     assert ">lottery<" in html(app)
 
@@ -97,7 +98,7 @@ def test_an_uploaded_file_is_opened_or_refused_in_a_sentence() -> None:
 @pytest.mark.usefixtures("bundled")
 def test_an_uploaded_file_is_played_and_has_no_link() -> None:
     app = open_app()
-    app.radio(key="source").set_value("Open a file")
+    app.segmented_control(key="source").set_value("Open a file")
     assert notices(rerun(app)) == ["Choose a recording file in the sidebar."]
     app.get("file_uploader")[0].set_value(("mine.mbr", dumps([continuous()]), "application/octet-stream"))
     rerun(app)
@@ -109,5 +110,5 @@ def test_a_list_of_recordings_names_the_device_where_titles_repeat(bundled: Path
     save(bundled / "chat-2.mbr", [replace(static(), header=replace(static().header, device="H200"))])
     save(bundled / "own.mbr", [replace(static(), header=replace(static().header, scenario="mine"))])
     chat = "Chat: short and long answers mixed"
-    options = open_app().selectbox(key="recording").options
-    assert options == [f"{chat} (measured, 2-core CPU)", f"{chat} (measured, H200)", "mine"]
+    options = open_app().radio(key="recording").options
+    assert options == [as_label(f"{chat} (measured, 2-core CPU)"), as_label(f"{chat} (measured, H200)"), "mine"]

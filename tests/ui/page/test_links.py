@@ -10,6 +10,7 @@ import pytest
 from minibatch.recording.storage import save
 from tests.ui.page.driving import (
     Engine,
+    choose_recording,
     finish,
     lanes,
     notices,
@@ -32,10 +33,10 @@ def test_a_link_opens_its_recording_at_its_moment(bundled: Path) -> None:
     assert "autoplay" not in given["options"]
     assert lanes(app) == ["continuous"]
     # The moment belongs to what the link leads to, and to nothing else.
-    app.selectbox(key="recording").select_index(0)
+    choose_recording(app, 0)
     assert payload(rerun(app))["options"]["autoplay"] is True
-    app.selectbox(key="recording").select_index(1)
-    app.multiselect[0].set_value(["continuous"])
+    choose_recording(app, 1)
+    app.pills[0].set_value(["continuous"])
     assert payload(rerun(app))["options"]["start"]["pin"] == 1
 
 

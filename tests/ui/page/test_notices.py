@@ -27,10 +27,10 @@ def test_what_cannot_be_run_is_one_sentence_and_never_reaches_the_engine(monkeyp
     (refusal,) = notices(rerun(app))
     assert refusal.startswith("block_size is 65: use ")
     app.number_input(key="knob chat block_size").set_value(16)
-    app.multiselect[0].set_value([])
+    app.pills[0].set_value([])
     app.button(key="run").click()
     assert notices(rerun(app)) == ["No policy is chosen: choose at least one in the sidebar."]
-    app.multiselect[0].set_value(["static"])
+    app.pills[0].set_value(["static"])
     app.selectbox(key="scenario").set_value("typed")
     rerun(app)
     app.text_area(key="prompts").set_value("  \n ")

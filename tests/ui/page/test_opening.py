@@ -23,6 +23,7 @@ from tests.ui.page.driving import (
     payload,
     players,
     rerun,
+    take_away,
 )
 
 
@@ -64,13 +65,13 @@ def test_the_player_learns_which_knobs_can_be_turned_and_how() -> None:
 @pytest.mark.usefixtures("bundled")
 def test_shows_only_the_chosen_policies() -> None:
     app = open_app()
-    app.multiselect[0].set_value(["continuous"])
+    app.pills[0].set_value(["continuous"])
     rerun(app)
     assert lanes(app) == ["continuous"]
     assert payload(app)["options"]["link"] == {"recording": "chat", "policies": "continuous"}
     assert ">continuous<" in html(app)
     assert ">static<" not in html(app)
-    app.multiselect[0].set_value([])
+    app.pills[0].set_value([])
     rerun(app)
     assert players(app) == {}
     assert notices(app) == ["Choose a policy in the sidebar."]
@@ -92,7 +93,7 @@ def test_a_rerun_gives_the_browser_the_same_bytes_and_place() -> None:
     before = players(app)["player"].proto
     after = players(rerun(app))["player"].proto
     assert (before.id, before.bytes) == (after.id, after.bytes)
-    app.multiselect[0].set_value(["static"])
+    app.pills[0].set_value(["static"])
     other = players(rerun(app))["player"].proto
     assert other.id == before.id
     assert other.bytes != before.bytes
@@ -100,7 +101,7 @@ def test_a_rerun_gives_the_browser_the_same_bytes_and_place() -> None:
 
 @pytest.mark.usefixtures("bundled")
 def test_everything_can_be_taken_away(pair: tuple[Recording, ...]) -> None:
-    app = open_app()
+    app = take_away(open_app())
     assert [button.label for button in app.get("download_button")] == [
         "Page that plays offline (.html)", "Trace for Perfetto (.trace.json)", "Metrics (.csv)",
         "Requests (.requests.csv)", "Recording (.mbr)",

@@ -18,6 +18,7 @@ from tests.ui.page.driving import (
     players,
     press,
     rerun,
+    take_away,
 )
 from tests.ui.recordings import continuous, static
 
@@ -51,7 +52,7 @@ def test_a_run_plays_while_it_is_recorded_and_then_shows_its_result(monkeypatch:
     assert done["options"]["knobs"]
     assert not app.get("progress")
     assert html(app).index(">static<") < html(app).index(">continuous<")
-    assert len(app.get("download_button")) == 5
+    assert len(take_away(app).get("download_button")) == 5
     (job,) = engine.jobs
     assert (job["scenario"], job["config"].num_kv_blocks) == ("kv-squeeze", 64)
     assert done["options"]["link"] == {

@@ -59,11 +59,11 @@ def test_a_wish_is_granted_once_and_belongs_to_its_recordings() -> None:
     finish(app, ticket)
     rerun(app)
     assert app.session_state["fork"][2] is ticket
-    app.multiselect[0].set_value(["chunked"])
+    app.pills[0].set_value(["chunked"])
     assert list(players(rerun(app))) == ["player", "fork"]
-    app.radio(key="source").set_value("New run")
+    app.segmented_control(key="source").set_value("New run")
     assert list(players(rerun(app))) == []
-    app.radio(key="source").set_value("Recorded")
+    app.segmented_control(key="source").set_value("Recorded")
     assert list(players(rerun(app))) == ["player", "fork"]
 
 
