@@ -14,7 +14,7 @@ from minibatch.recording.reasons import WAITS, Code
 from minibatch.recording.schema import Phase
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.policy import Policy
-from minibatch.scheduling.request_state import RequestState, Status
+from minibatch.scheduling.request_state import RequestState
 from minibatch.scheduling.state import SchedulerState
 
 LONGEST = 256
@@ -44,9 +44,10 @@ class SteadyRun:
         self.starts = [request.num_computed_tokens for request in self.decodes]
         self.padded: Held = []
         self.held: Held = []
-        if state.hold_slots:
-            finished = [(s, r) for s, r in enumerate(state.slots) if r is not None and r.status is Status.FINISHED]
-            self.padded, self.held = (finished, []) if state.config.compute_padding else ([], finished)
+        if state.config.compute_padding:
+            self.padded = state.finished
+        else:
+            self.held = state.finished
         self._taking: list[tuple[int, int]] = []
         remaining = min(r.request.sampling.max_tokens - len(r.output_token_ids) for r in self.decodes)
         self.num_steps = min(remaining, LONGEST)
