@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -167,8 +167,7 @@ class Totals:
     sampled: Count
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(NamedTuple):
     """Work of one kind of operator in all layers: FLOPs, and bytes moved by what they are.
 
     Bytes are floats: a weight may take half a byte.
@@ -218,7 +217,7 @@ def operators(totals: Totals, shape: ModelShape) -> tuple[Operator, ...]:
     only where a row is sampled.
     """
     embedding, linear, lm_head = matrices(totals.positions, totals.sampled, shape)
-    return embedding, linear, attention(totals, shape), lm_head
+    return embedding, linear, attention(totals, attention_rates(shape)), lm_head
 
 
 def matrices(positions: Count, sampled: Count, shape: ModelShape) -> tuple[Operator, Operator, Operator]:
@@ -245,14 +244,34 @@ def matrices(positions: Count, sampled: Count, shape: ModelShape) -> tuple[Opera
     )
 
 
-def attention(totals: Totals, shape: ModelShape) -> Operator:
-    """The operator that sees the context."""
+class AttentionRates(NamedTuple):
+    """What attention costs by the unit, in all layers.
+
+    Attributes:
+        flops: of a position and an entry of its context.
+        bytes_kv: of a token's KV, written or read.
+        bytes_activations: of a position.
+    """
+
+    flops: int
+    bytes_kv: float
+    bytes_activations: float
+
+
+def attention_rates(shape: ModelShape) -> AttentionRates:
     layers, q = shape.n_layer, shape.q_dim
+    return AttentionRates(
+        4 * layers * q, 2 * layers * shape.kv_dim * shape.bytes_per_kv, 2 * layers * q * shape.bytes_per_activation
+    )
+
+
+def attention(totals: Totals, rates: AttentionRates) -> Operator:
+    """The operator that sees the context."""
     return Operator(
         "attention",
-        4 * layers * q * totals.rectangle,
-        bytes_kv=2 * layers * shape.kv_dim * (totals.positions + totals.context) * shape.bytes_per_kv,
-        bytes_activations=totals.positions * layers * 2 * q * shape.bytes_per_activation,
+        rates.flops * totals.rectangle,
+        bytes_kv=rates.bytes_kv * (totals.positions + totals.context),
+        bytes_activations=rates.bytes_activations * totals.positions,
     )
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +14,7 @@ from minibatch.scheduling.plan import Plan
 Ints = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """What one iteration gave.
 
     Attributes:
@@ -32,29 +30,22 @@ class Result:
     costs: Costs | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(NamedTuple):
     """What a run of iterations gave in which only the context grows.
 
     Attributes:
         durations: (num_steps,) nanoseconds; none is shorter than the one before it.
-        ends: (num_steps,) when each ended, nanoseconds from the start of the whole run.
-        parts: the work by operator, for num_steps iterations or more.
+        starts: (num_steps,) when each began, nanoseconds on the run's clock.
+        end_ns: when the last one ended.
+        parts: the work that is the same in all, and that which grows, for num_steps iterations or more.
         token_id: what every request wrote in each of them.
     """
 
     durations: Ints
-    ends: Ints
-    parts: tuple[Operator, ...]
+    starts: Ints
+    end_ns: int
+    parts: tuple[Operator, Operator]
     token_id: int
-
-    @property
-    def start_ns(self) -> int:
-        return int(self.ends[0] - self.durations[0])
-
-    @property
-    def end_ns(self) -> int:
-        return int(self.ends[-1])
 
     def costs(self) -> Ints:
         """(4, num_steps) FLOPs, and bytes of weights, KV and activations."""

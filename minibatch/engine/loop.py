@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 
-import numpy as np
-
 from minibatch.engine.costs import ModelShape, count
 from minibatch.engine.executor import Executor, Result, RunResult
 from minibatch.engine.recorder import Recorder
@@ -188,18 +186,21 @@ class Engine:
         if run is None or not isinstance(self.executor, RooflineExecutor):
             return None
         durations, parts = self.executor.execute_run(run.contexts(), run.num_seqs, len(run.decodes))
-        ends = self.state.now_ns + np.cumsum(durations)
+        starts = durations.cumsum()
+        starts += self.state.now_ns - durations
         num_steps = run.num_steps
         if next_ns is not None:  # an iteration that has begun before somebody arrives is not disturbed
-            num_steps = int(np.searchsorted(ends - durations, next_ns))
+            num_steps = int(starts.searchsorted(next_ns))
         run.cut(num_steps, told=latest if exact else None)
-        if not run.num_steps:
+        num_steps = run.num_steps
+        if not num_steps:
             return None
-        result = RunResult(durations[: run.num_steps], ends[: run.num_steps], parts, PLACEHOLDER_TOKEN)
+        end_ns = int(starts[num_steps - 1] + durations[num_steps - 1])
+        result = RunResult(durations[:num_steps], starts[:num_steps], end_ns, parts, PLACEHOLDER_TOKEN)
         self.recorder.append_run(run, result)
         taken, finished = run.commit(PLACEHOLDER_TOKEN)
         self.recorder.take(run, result, taken)
-        self._let_go(finished, result.end_ns)
+        self._let_go(finished, end_ns)
         return finished
 
     def _let_go(self, finished: Finished, end_ns: int) -> None:

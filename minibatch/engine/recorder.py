@@ -98,7 +98,7 @@ class Recorder:
     def append_run(self, run: SteadyRun, result: RunResult) -> None:
         """Record the iterations of a run before it is committed; then `take` its blocks."""
         durations = result.durations
-        self._iterations.extend(np.stack([result.ends - durations, durations, durations, *result.costs()], axis=1))
+        self._iterations.extend(np.stack([result.starts, durations, durations, *result.costs()], axis=1))
         self._entries.extend(_entries(run, self.num_iterations, result.token_id))
         self.num_iterations += run.num_steps
 

@@ -14,6 +14,7 @@ from minibatch.engine.costs import (
     Operator,
     Totals,
     attention,
+    attention_rates,
     matrices,
     sum_of,
     swap_bytes,
@@ -53,6 +54,7 @@ class RooflineExecutor:
         self.shape = shape
         self.ceilings = ceilings
         self.model = StepModel(shape, ceilings)
+        self._attention = attention_rates(shape)
         self._block_size = block_size
         self._host_link = host_link_bytes_per_s
         self._alike = lru_cache(maxsize=4096)(self._count_alike)
@@ -66,16 +68,16 @@ class RooflineExecutor:
         return self.ceilings.device
 
     def execute(self, plan: Plan) -> Result:
-        swapped = sum(len(swap.block_table) for swap in (*plan.swap_out, *plan.swap_in))
         seconds = 0.0
-        if swapped:
+        if plan.swap_out or plan.swap_in:
+            swapped = sum(len(swap.block_table) for swap in (*plan.swap_out, *plan.swap_in))
             link = self.ceilings.num_devices * self._host_link
             seconds = swap_bytes(swapped, self._block_size, self.shape) / link
         costs = None
         if plan.seqs:
             totals = total(plan.seqs)
             alike, fixed = self._alike(totals.positions, totals.sampled, len(plan.seqs))
-            part = attention(totals, self.shape)
+            part = attention(totals, self._attention)
             seconds += fixed + self.model.time(part)
             costs = sum_of((alike, part))
         tokens = {seq.request.request_id: PLACEHOLDER_TOKEN for seq in plan.seqs if seq.samples}
@@ -84,7 +86,7 @@ class RooflineExecutor:
 
     def execute_run(
         self, contexts: npt.NDArray[np.int64], num_seqs: int, sampled: int
-    ) -> tuple[npt.NDArray[np.int64], tuple[Operator, ...]]:
+    ) -> tuple[npt.NDArray[np.int64], tuple[Operator, Operator]]:
         """Durations in nanoseconds and work of iterations of one token a sequence, without swaps.
 
         As `execute` would give one after the other.
@@ -94,7 +96,7 @@ class RooflineExecutor:
             num_seqs: sequences of each batch, padding included; `sampled` of them write.
         """
         alike, fixed = self._alike(num_seqs, sampled, num_seqs)
-        part = attention(Totals(num_seqs, contexts, contexts, sampled), self.shape)
+        part = attention(Totals(num_seqs, contexts, contexts, sampled), self._attention)
         return np.ceil((fixed + self.model.time(part)) * 1e9).astype(np.int64), (alike, part)
 
     def _count_alike(self, positions: int, sampled: int, num_seqs: int) -> tuple[Operator, float]:

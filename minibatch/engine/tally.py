@@ -77,30 +77,27 @@ class Tally:
 
     def append_run(self, run: SteadyRun, result: RunResult) -> None:
         """Count the iterations of a run before it is committed; then `take` its blocks."""
-        durations, start_ns, end_ns = result.durations, result.start_ns, result.end_ns
-        first_end = int(result.ends[0])
-        last, batch = self._last, len(run.decodes)
-        in_step = 0  # those whose last token is of the iteration just before: their gap is an iteration long
-        for request in run.decodes:
-            request_id = request.request_id
-            if last.get(request_id) == start_ns:
-                in_step += 1
-            else:
-                self._write(request_id, first_end)
-            last[request_id] = end_ns
-        self._count_gaps(durations[:1], in_step)
-        self._count_gaps(durations[1:], batch)
+        durations, start_ns, end_ns = result.durations, int(result.starts[0]), result.end_ns
+        first_ns, batch = int(durations[0]), len(run.decodes)
+        ids = [request.request_id for request in run.decodes]
+        before = [self._last.get(request_id) for request_id in ids]
+        in_step = before.count(start_ns)  # whose gap is an iteration long: their last token is of the one just before
+        if in_step < batch:
+            for request_id, last_ns in zip(ids, before, strict=True):
+                if last_ns != start_ns:
+                    self._write(request_id, start_ns + first_ns)
+        self._last.update(dict.fromkeys(ids, end_ns))
+        self._gap_ns += in_step * first_ns + batch * (end_ns - start_ns - first_ns)
+        self._count_gaps(durations, in_step, batch)
         self._pass(start_ns, end_ns - start_ns, run.num_steps)
         self._computing_ns += self._computing(result)
         self._held_block_ns += run.num_held_blocks * (end_ns - start_ns)
 
-    def _count_gaps(self, durations: Ints, batch: int) -> None:
-        """Count gaps of `batch` requests in each of some iterations, which grow longer."""
-        if not len(durations) or not batch:
-            return
-        self._gap_ns += batch * int(durations.sum())
+    def _count_gaps(self, durations: Ints, in_step: int, batch: int) -> None:
+        """Count gaps of an iteration each: of `in_step` requests in the first, of `batch` in all others."""
         first, last = gap_bin(int(durations[0])), gap_bin(int(durations[-1]))
-        if first == last:
+        self._gaps[first] += in_step - batch
+        if first == last:  # and so are those between, as iterations only grow longer
             self._gaps[first] += batch * len(durations)
             return
         for index in gap_bins(durations).tolist():
@@ -108,9 +105,12 @@ class Tally:
 
     def _computing(self, result: RunResult) -> int:
         """Time of the compute-bound iterations."""
-        flops = sum(part.flops for part in result.parts)
-        is_computing = (flops >= self._ridge * sum(part.bytes for part in result.parts))[: len(result.durations)]
-        return int(result.durations @ is_computing)
+        num_steps, (alike, context) = len(result.durations), result.parts
+        # Work only grows with the context, so the most FLOPs and the fewest bytes often say that there are none.
+        if alike.flops + context.flops[num_steps - 1] < self._ridge * (alike.bytes + context.bytes[0]):
+            return 0
+        is_computing = alike.flops + context.flops >= self._ridge * (alike.bytes + context.bytes)
+        return int(result.durations @ is_computing[:num_steps])
 
     def _is_computing(self, costs: Costs) -> bool:
         return costs.flops >= self._ridge * costs.bytes
@@ -118,8 +118,8 @@ class Tally:
     def take(self, run: SteadyRun, result: RunResult, taken: Taken) -> None:
         """Count the blocks that a run just counted has taken, from their iterations to its end."""
         if taken:
-            starts = result.ends - result.durations
-            self._held_block_ns += sum(result.end_ns - int(starts[step]) for step, _, _ in taken)
+            starts = result.starts.tolist()
+            self._held_block_ns += len(taken) * result.end_ns - sum([starts[step] for step, _, _ in taken])
 
     def finish(self, request: RequestState, block_table: Sequence[int]) -> None:
         """Keep the row of a request that leaves."""

@@ -79,7 +79,11 @@ class Draft:
 
     def decode(self, request: RequestState) -> None:
         """Write one token of a running request, evicting the latest admitted ones to make room."""
-        if self._make_room(request):
+        start, slot, table = request.num_computed_tokens, request.slot, request.block_table
+        fits = start < len(table) * self.config.block_size
+        if fits and slot is not None and request.request_id not in self._preempted:  # nearly always: needs no block
+            self._add(ScheduledSeq(request, slot, Phase.DECODE, start, 1, 0, table, start + 1 == request.num_tokens))
+        elif self._make_room(request):
             self._schedule(request, Phase.DECODE, 1)
 
     def prefill(self, request: RequestState, num_tokens: int | None = None, num_padding: int = 0) -> None:

@@ -41,7 +41,7 @@ class KVPool:
     @property
     def num_held(self) -> int:
         """Blocks that belong to somebody; those left over at the end belong to nobody."""
-        return self.num_blocks // self.unit * self.unit - self.num_free
+        return (self.num_blocks // self.unit - len(self.free_units)) * self.unit
 
     def max_blocks(self, num_tokens: int) -> int:
         """Blocks that a request of `num_tokens` tokens holds at its largest."""
@@ -104,7 +104,7 @@ class KVDraft:
     def can_append(self, num_held: int, num_tokens: int, keep: int = 0) -> bool:
         """Whether `append` would succeed and leave `keep` blocks free."""
         missing = self.missing(num_held, num_tokens)
-        return missing == 0 or missing + keep <= self.num_free
+        return not missing or missing + keep <= self.num_free
 
     def append(self, num_held: int, num_tokens: int) -> list[int]:
         """Take the missing blocks; call only where `can_append`."""

@@ -12,7 +12,7 @@ from minibatch.scheduling.kv_pool import KVDraft
 from minibatch.scheduling.request_state import RequestState
 
 
-class ScheduledSeq(NamedTuple):  # a long run makes millions, and frozen dataclasses take four times as long
+class ScheduledSeq(NamedTuple):  # long runs make millions, and frozen dataclasses take four times as long
     """One sequence's part of an iteration's packed batch.
 
     The tokens at positions `start` .. `start + num_tokens - 1` are computed: they attend to all
@@ -54,8 +54,7 @@ class Preemption:
     by_swap: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """One iteration as the policy wants it. It changes nothing until the state commits it.
 
     Order of execution: `swap_out` copies blocks to the host, then `swap_in` copies blocks back

@@ -99,7 +99,7 @@ class SchedulerState:
         """Let those of `requests` go that have written all that they may; returned as `commit` does."""
         finished = []
         for request in requests:
-            if len(request.output_token_ids) == request.request.sampling.max_tokens:
+            if request.num_computed_tokens == request.last_computed:
                 request.finish_reason = FinishReason.LENGTH
                 finished.append((request, request.block_table))
                 self._finish(request)

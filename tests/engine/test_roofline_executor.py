@@ -74,7 +74,7 @@ def test_many_steps_at_once_take_what_each_takes_alone(
     ceilings = replace(GPU, num_devices=num_devices, link_bytes_per_s=1e11, efficiency=efficiency)
     executor = RooflineExecutor(SHAPE, ceilings)
     alone = [
-        executor.execute(Plan(seqs=tuple(replace(seq(1, start), slot=k) for k in range(batch)))).duration_ns
+        executor.execute(Plan(seqs=tuple(seq(1, start)._replace(slot=k) for k in range(batch)))).duration_ns
         for batch, start in batches
     ]
     for (batch, start), duration in zip(batches, alone, strict=True):
