@@ -131,8 +131,7 @@ class ModelShape:
         return self.n_embd * (2 if self.has_biases else 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
+class Costs(NamedTuple):
     """Work of one iteration: FLOPs, and bytes moved through device memory by what they are."""
 
     flops: int = 0
@@ -277,27 +276,18 @@ def attention(totals: Totals, rates: AttentionRates) -> Operator:
 
 def sum_of(parts: Iterable[Operator]) -> Costs:
     """The costs of one iteration from those of its operators, whole numbers."""
-    parts = tuple(parts)
-    return Costs(
-        flops=sum(int(part.flops) for part in parts),
-        bytes_weights=round(sum(part.bytes_weights for part in parts)),
-        bytes_kv=round(sum(part.bytes_kv for part in parts)),
-        bytes_activations=round(sum(part.bytes_activations for part in parts)),
-    )
+    _, flops, weights, kv, activations = zip(*parts, strict=True)
+    return Costs(sum(map(int, flops)), round(sum(weights)), round(sum(kv)), round(sum(activations)))
 
 
 def sums_of(parts: Iterable[Operator], num_steps: int) -> npt.NDArray[np.int64]:
-    """(4, num_steps) what `sum_of` says of each of the first iterations, in the order of its fields."""
+    """(4, num_steps) what `sum_of` says of each iteration, in the order of its fields."""
     parts = tuple(parts)
     sums = np.empty((4, num_steps), dtype=np.int64)
-    sums[0] = _first(sum(part.flops for part in parts), num_steps)
+    sums[0] = sum(part.flops for part in parts)
     for row, name in enumerate(("bytes_weights", "bytes_kv", "bytes_activations"), start=1):
-        sums[row] = np.rint(_first(sum(getattr(part, name) for part in parts), num_steps))
+        sums[row] = np.rint(sum(getattr(part, name) for part in parts))
     return sums
-
-
-def _first(values: Amount, num_steps: int) -> Amount:
-    return values[:num_steps] if isinstance(values, np.ndarray) else values
 
 
 def count(seqs: Iterable[ScheduledSeq], shape: ModelShape) -> Costs:

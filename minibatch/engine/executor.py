@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from minibatch.engine.costs import Costs, Operator, sums_of
+from minibatch.engine.batch_kind import BatchKind
+from minibatch.engine.costs import Costs
 from minibatch.recording.schema import Clock
 from minibatch.scheduling.plan import Plan
-
-Ints = npt.NDArray[np.int64]
 
 
 class Result(NamedTuple):
@@ -34,22 +31,20 @@ class RunResult(NamedTuple):
     """What a run of iterations gave in which only the context grows.
 
     Attributes:
-        durations: (num_steps,) nanoseconds; none is shorter than the one before it.
-        starts: (num_steps,) when each began, nanoseconds on the run's clock.
+        durations: nanoseconds of each; none is shorter than the one before it.
+        starts: when each began, nanoseconds on the run's clock.
         end_ns: when the last one ended.
-        parts: the work that is the same in all, and that which grows, for num_steps iterations or more.
+        kind: what they have in common.
+        contexts: KV entries that each of them read.
         token_id: what every request wrote in each of them.
     """
 
-    durations: Ints
-    starts: Ints
+    durations: Sequence[int]
+    starts: Sequence[int]
     end_ns: int
-    parts: tuple[Operator, Operator]
+    kind: BatchKind
+    contexts: Sequence[int]
     token_id: int
-
-    def costs(self) -> Ints:
-        """(4, num_steps) FLOPs, and bytes of weights, KV and activations."""
-        return sums_of(self.parts, len(self.durations))
 
 
 class Executor(Protocol):

@@ -28,6 +28,9 @@ class StepModel:
     do they hide behind matrix products. So large batches on N devices are modelled well, and small
     ones too fast by some microseconds a layer.
 
+    Attributes:
+        roofs: by operator, the FLOP/s and bytes/s that it reaches.
+
     Raises:
         ValueError: the devices can't share the heads evenly.
     """
@@ -40,7 +43,7 @@ class StepModel:
             )
         self.shape = shape
         self.ceilings = ceilings
-        self._roofs = {
+        self.roofs = {
             name: (
                 ceilings.flops_per_s * ceilings.efficiency.compute(name),
                 ceilings.bytes_per_s * ceilings.efficiency.memory(name),
@@ -72,7 +75,7 @@ class StepModel:
 
     def time(self, part: Operator) -> Amount:
         """Seconds of one operator: the larger of computing and reading."""
-        peak, bandwidth = self._roofs[part.name]
+        peak, bandwidth = self.roofs[part.name]
         return _larger(part.flops / peak, part.bytes / bandwidth)
 
 

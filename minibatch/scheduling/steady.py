@@ -8,10 +8,8 @@ a long run, and they can be planned at once.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from itertools import chain
-
-import numpy as np
-import numpy.typing as npt
 
 from minibatch.recording.reasons import WAITS, Code
 from minibatch.recording.schema import Phase
@@ -23,7 +21,6 @@ from minibatch.scheduling.state import SchedulerState
 LONGEST = 256
 """Most iterations planned at once: an arrival cuts most runs short, and what was planned beyond it is lost."""
 
-Ints = npt.NDArray[np.int64]
 Taken = list[tuple[int, RequestState, int]]
 """KV blocks that a run takes, in order: iteration of the run, who gets it, which."""
 Held = list[tuple[int, RequestState]]
@@ -65,19 +62,21 @@ class SteadyRun:
         """KV blocks that belong to somebody before the run."""
         return self._state.pool.num_held
 
-    def contexts(self) -> Ints:
-        """(num_steps,) KV entries that the batch reads in each iteration, its own ones and padding's included."""
+    def contexts(self) -> Sequence[int]:
+        """KV entries that the batch reads in each iteration, its own ones and padding's included."""
         batch = len(self.decodes)
         first = sum(self.starts) + batch
-        contexts = np.arange(first, first + batch * self.num_steps, batch, dtype=np.int64)
-        if self.padded:
-            contexts += len(self.padded) * (self.padding_starts() + 1)
-        return contexts
+        contexts = range(first, first + batch * self.num_steps, batch)
+        if not self.padded:
+            return contexts
+        padded = len(self.padded)
+        return [context + padded * (start + 1) for context, start in zip(contexts, self.padding_starts(), strict=True)]
 
-    def padding_starts(self) -> Ints:
-        """(num_steps,) where a padded token stands in each iteration."""
+    def padding_starts(self) -> list[int]:
+        """Where a padded token stands in each iteration."""
         finished = max(request.num_computed_tokens for _, request in self.padded)
-        return np.maximum(finished, max(self.starts) + np.arange(self.num_steps, dtype=np.int64))
+        longest = max(self.starts)
+        return [max(finished, start) for start in range(longest, longest + self.num_steps)]
 
     def cut(self, num_steps: int, told: Plan | None) -> None:
         """Keep at most `num_steps` iterations, and only those that find their blocks.
