@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from minibatch.engine.costs import Amount, Count, Totals, attention, attention_rates, matrices, sums_of, together
+from minibatch.engine.costs import Amount, Count, Totals, sums_of, together
 from minibatch.engine.step_model import StepModel
 
 Ints = npt.NDArray[np.int64]
@@ -23,13 +23,13 @@ class BatchKind:
     """
 
     def __init__(self, model: StepModel, positions: int, sampled: int, num_seqs: int) -> None:
-        parts = matrices(positions, sampled, model.shape)
+        parts = model.rates.matrices(positions, sampled)
         self.alike = together(parts)
         self.seconds = float(model.seconds_without_context(parts, positions, num_seqs))
         self._positions = positions
-        self._rates = attention_rates(model.shape)
+        self._rates = model.rates
         self._alike_bytes = self.alike.bytes
-        self._activations = self._rates.bytes_activations * positions
+        self._activations = self._rates.attention_bytes * positions
         self._roof = model.roofs["attention"]
 
     # -- iterations of one token a sequence ----------------------------------------------------------
@@ -42,7 +42,8 @@ class BatchKind:
         """
         # Plain floats, with the rounding of `StepModel`: numpy is slower for the twenty or so of most runs.
         seconds, positions, (peak, bandwidth) = self.seconds, self._positions, self._roof
-        flops, bytes_kv, activations, ceil = self._rates.flops, self._rates.bytes_kv, self._activations, math.ceil
+        flops, bytes_kv, activations = self._rates.attention_flops, self._rates.kv_bytes, self._activations
+        ceil = math.ceil
         durations: list[int] = []
         starts: list[int] = []
         for context in contexts:
@@ -57,14 +58,14 @@ class BatchKind:
 
     def flops(self, context: Count) -> Count:
         """FLOPs of an iteration that reads `context` KV entries."""
-        return self.alike.flops + self._rates.flops * context
+        return self.alike.flops + self._rates.attention_flops * context
 
     def bytes(self, context: Count) -> Amount:
         """Bytes that it moves."""
-        return self._alike_bytes + (self._rates.bytes_kv * (self._positions + context) + self._activations)
+        return self._alike_bytes + (self._rates.kv_bytes * (self._positions + context) + self._activations)
 
     def costs(self, contexts: Sequence[int]) -> Ints:
         """(4, num_steps) FLOPs, and bytes of weights, KV and activations."""
         context = np.array(contexts, dtype=np.int64)
         totals = Totals(self._positions, rectangle=context, context=context, sampled=0)
-        return sums_of((self.alike, attention(totals, self._rates)), len(contexts))
+        return sums_of((self.alike, self._rates.attention(totals)), len(contexts))

@@ -185,14 +185,8 @@ class Operator(NamedTuple):
 
 def together(parts: Iterable[Operator]) -> Operator:
     """The work of some operators as that of one."""
-    parts = tuple(parts)
-    return Operator(
-        " and ".join(part.name for part in parts),
-        sum(part.flops for part in parts),
-        sum(part.bytes_weights for part in parts),
-        sum(part.bytes_kv for part in parts),
-        sum(part.bytes_activations for part in parts),
-    )
+    names, *amounts = zip(*parts, strict=True)
+    return Operator(" and ".join(names), *map(sum, amounts))
 
 
 def total(seqs: Iterable[ScheduledSeq]) -> Totals:
@@ -208,70 +202,60 @@ def total(seqs: Iterable[ScheduledSeq]) -> Totals:
     return Totals(positions, rectangle, context, sampled)
 
 
-def operators(totals: Totals, shape: ModelShape) -> tuple[Operator, ...]:
-    """The work of an iteration of at least one position by operator, in the order in which they run.
+class Rates:
+    """The work of one model by operator; what each unit of it costs is computed once.
 
     "linear" is every matrix product of the layers with its weights, "attention" what reads and
     writes KV. The weights are counted once however many sequences share them; those of the lm_head
     only where a row is sampled.
-    """
-    embedding, linear, lm_head = matrices(totals.positions, totals.sampled, shape)
-    return embedding, linear, attention(totals, attention_rates(shape)), lm_head
-
-
-def matrices(positions: Count, sampled: Count, shape: ModelShape) -> tuple[Operator, Operator, Operator]:
-    """The operators that don't see the context: embedding, linear and lm_head."""
-    layers, c, q, kv, inner = shape.n_layer, shape.n_embd, shape.q_dim, shape.kv_dim, shape.n_inner
-    lookups = positions * c * (2 if shape.has_biases else 1)  # token rows, and learned position rows
-    linear_rows = 4 * c + 2 * q + 2 * kv + shape.num_mlp_matrices * inner
-    output = c * shape.vocab_size + shape._final_norm
-    weight, activation = shape.bytes_per_weight, shape.bytes_per_activation
-    return (
-        Operator("embedding", 0 * positions, bytes_weights=lookups * weight),
-        Operator(
-            "linear",
-            2 * positions * layers * shape.matrix_elements_per_layer,
-            bytes_weights=layers * shape.elements_per_layer * weight,
-            bytes_activations=positions * layers * linear_rows * activation,
-        ),
-        Operator(
-            "lm_head",
-            2 * sampled * c * shape.vocab_size,
-            bytes_weights=(sampled > 0) * output * weight,
-            bytes_activations=sampled * (c + shape.vocab_size) * activation,
-        ),
-    )
-
-
-class AttentionRates(NamedTuple):
-    """What attention costs by the unit, in all layers.
 
     Attributes:
-        flops: of a position and an entry of its context.
-        bytes_kv: of a token's KV, written or read.
-        bytes_activations: of a position.
+        attention_flops: FLOPs of a position with an entry of its context.
+        kv_bytes: bytes of a token's KV, written or read.
+        attention_bytes: bytes of a position's activations in attention.
     """
 
-    flops: int
-    bytes_kv: float
-    bytes_activations: float
+    def __init__(self, shape: ModelShape) -> None:
+        layers, c, q, inner = shape.n_layer, shape.n_embd, shape.q_dim, shape.num_mlp_matrices * shape.n_inner
+        weight, activation = shape.bytes_per_weight, shape.bytes_per_activation
+        self.attention_flops = 4 * layers * q
+        self.kv_bytes = 2 * layers * shape.kv_dim * shape.bytes_per_kv
+        self.attention_bytes = 2 * layers * q * activation
+        self._lookup_bytes = c * (2 if shape.has_biases else 1) * weight  # token rows, and learned position rows
+        self._linear_flops = 2 * layers * shape.matrix_elements_per_layer
+        self._linear_weights = layers * shape.elements_per_layer * weight
+        self._linear_bytes = layers * (4 * c + 2 * q + 2 * shape.kv_dim + inner) * activation
+        self._head_flops = 2 * c * shape.vocab_size
+        self._head_weights = (c * shape.vocab_size + shape._final_norm) * weight
+        self._head_bytes = (c + shape.vocab_size) * activation
+
+    def operators(self, totals: Totals) -> tuple[Operator, ...]:
+        """The work of an iteration of at least one position, in the order in which the operators run."""
+        embedding, linear, lm_head = self.matrices(totals.positions, totals.sampled)
+        return embedding, linear, self.attention(totals), lm_head
+
+    def matrices(self, positions: Count, sampled: Count) -> tuple[Operator, Operator, Operator]:
+        """The operators that don't see the context: embedding, linear and lm_head."""
+        linear = Operator(
+            "linear", self._linear_flops * positions, self._linear_weights, 0.0, self._linear_bytes * positions
+        )
+        head_weights = (sampled > 0) * self._head_weights
+        return (
+            Operator("embedding", 0 * positions, self._lookup_bytes * positions),
+            linear,
+            Operator("lm_head", self._head_flops * sampled, head_weights, 0.0, self._head_bytes * sampled),
+        )
+
+    def attention(self, totals: Totals) -> Operator:
+        """The operator that sees the context."""
+        kv_bytes = self.kv_bytes * (totals.positions + totals.context)
+        flops = self.attention_flops * totals.rectangle
+        return Operator("attention", flops, 0.0, kv_bytes, self.attention_bytes * totals.positions)
 
 
-def attention_rates(shape: ModelShape) -> AttentionRates:
-    layers, q = shape.n_layer, shape.q_dim
-    return AttentionRates(
-        4 * layers * q, 2 * layers * shape.kv_dim * shape.bytes_per_kv, 2 * layers * q * shape.bytes_per_activation
-    )
-
-
-def attention(totals: Totals, rates: AttentionRates) -> Operator:
-    """The operator that sees the context."""
-    return Operator(
-        "attention",
-        rates.flops * totals.rectangle,
-        bytes_kv=rates.bytes_kv * (totals.positions + totals.context),
-        bytes_activations=rates.bytes_activations * totals.positions,
-    )
+def operators(totals: Totals, shape: ModelShape) -> tuple[Operator, ...]:
+    """`Rates.operators` of a model that is asked about once."""
+    return Rates(shape).operators(totals)
 
 
 def sum_of(parts: Iterable[Operator]) -> Costs:

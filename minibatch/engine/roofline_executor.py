@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 
 from minibatch.engine.batch_kind import BatchKind
 from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import ModelShape, attention, attention_rates, sum_of, swap_bytes, total
+from minibatch.engine.costs import ModelShape, sum_of, swap_bytes, total
 from minibatch.engine.executor import Result
 from minibatch.engine.step_model import StepModel
 from minibatch.recording.schema import Clock
@@ -41,11 +41,10 @@ class RooflineExecutor:
         self.shape = shape
         self.ceilings = ceilings
         self.model = StepModel(shape, ceilings)
-        self._attention = attention_rates(shape)
         self._block_size = block_size
         self._host_link = host_link_bytes_per_s
         self.kind_of = lru_cache(maxsize=4096)(partial(BatchKind, self.model))
-        """By positions, rows that write and sequences."""
+        """Of runs of decodes, which come again and again: by positions, rows that write and sequences."""
 
     @property
     def clock(self) -> Clock:
@@ -64,10 +63,9 @@ class RooflineExecutor:
         costs = None
         if plan.seqs:
             totals = total(plan.seqs)
-            kind = self.kind_of(totals.positions, totals.sampled, len(plan.seqs))
-            part = attention(totals, self._attention)
-            seconds += kind.seconds + self.model.time(part)
-            costs = sum_of((kind.alike, part))
+            parts = self.model.rates.operators(totals)
+            seconds += self.model.seconds(parts, totals.positions, len(plan.seqs))
+            costs = sum_of(parts)
         tokens = {seq.request.request_id: PLACEHOLDER_TOKEN for seq in plan.seqs if seq.samples}
         # Rounded up: an iteration that does something takes time.
         return Result(tokens, math.ceil(seconds * 1e9), costs=costs)

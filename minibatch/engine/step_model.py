@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import Amount, Count, ModelShape, Operator, all_reduce_bytes
+from minibatch.engine.costs import Amount, Count, ModelShape, Operator, Rates, all_reduce_bytes
 
 
 class StepModel:
@@ -29,6 +29,7 @@ class StepModel:
     ones too fast by some microseconds a layer.
 
     Attributes:
+        rates: what the operators of the model cost by the unit.
         roofs: by operator, the FLOP/s and bytes/s that it reaches.
 
     Raises:
@@ -43,6 +44,7 @@ class StepModel:
             )
         self.shape = shape
         self.ceilings = ceilings
+        self.rates = Rates(shape)
         self.roofs = {
             name: (
                 ceilings.flops_per_s * ceilings.efficiency.compute(name),
@@ -62,7 +64,7 @@ class StepModel:
         return self.seconds_without_context((embedding, linear, lm_head), positions, num_seqs) + self.time(attention)
 
     def seconds_without_context(self, parts: Iterable[Operator], positions: Count, num_seqs: Count) -> Amount:
-        """The part of `seconds` that is the same whatever the context; `parts` are `costs.matrices`."""
+        """The part of `seconds` that is the same whatever the context; `parts` are `Rates.matrices`."""
         seconds: Amount = 0.0
         for part in parts:
             seconds = seconds + self.time(part)

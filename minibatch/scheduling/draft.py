@@ -282,9 +282,11 @@ class Draft:
         return held
 
     def _note_stalls(self, held: list[tuple[int, RequestState, Phase]]) -> None:
+        if not held:
+            return
         stalled = sum(phase is Phase.STALLED for _, _, phase in held)
-        prompts = [seq for seq in self._seqs.values() if seq.phase is Phase.PREFILL] if stalled else []
-        if prompts:
+        prompts = [seq for seq in self._seqs.values() if seq.phase is Phase.PREFILL]
+        if stalled and prompts:
             tokens = sum(seq.num_tokens for seq in prompts)
             numbers = {"stalled": stalled, "tokens": tokens, "prompts": len(prompts)}
             self._reasons.append(Reason(Code.STALLED_BY_PREFILL, None, numbers))

@@ -177,10 +177,9 @@ class SchedulerState:
     def _append_token(self, request: RequestState, token_id: int) -> bool:
         """Whether the request finishes with this token."""
         request.output_token_ids.append(token_id)
-        sampling = request.request.sampling
-        if token_id == self.eos_token_id and not sampling.ignore_eos:
+        if token_id == self.eos_token_id and not request.request.sampling.ignore_eos:
             request.finish_reason = FinishReason.STOP
-        elif len(request.output_token_ids) == sampling.max_tokens:
+        elif request.num_computed_tokens == request.last_computed:
             request.finish_reason = FinishReason.LENGTH
         else:
             return False
