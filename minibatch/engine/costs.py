@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -131,8 +131,7 @@ class ModelShape:
         return self.n_embd * (2 if self.has_biases else 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
+class Costs(NamedTuple):
     """Work of one iteration: FLOPs, and bytes moved through device memory by what they are."""
 
     flops: int = 0
@@ -167,8 +166,7 @@ class Totals:
     sampled: Count
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(NamedTuple):
     """Work of one kind of operator in all layers: FLOPs, and bytes moved by what they are.
 
     Bytes are floats: a weight may take half a byte.
@@ -187,14 +185,8 @@ class Operator:
 
 def together(parts: Iterable[Operator]) -> Operator:
     """The work of some operators as that of one."""
-    parts = tuple(parts)
-    return Operator(
-        " and ".join(part.name for part in parts),
-        sum(part.flops for part in parts),
-        sum(part.bytes_weights for part in parts),
-        sum(part.bytes_kv for part in parts),
-        sum(part.bytes_activations for part in parts),
-    )
+    names, *amounts = zip(*parts, strict=True)
+    return Operator(" and ".join(names), *map(sum, amounts))
 
 
 def total(seqs: Iterable[ScheduledSeq]) -> Totals:
@@ -210,75 +202,76 @@ def total(seqs: Iterable[ScheduledSeq]) -> Totals:
     return Totals(positions, rectangle, context, sampled)
 
 
-def operators(totals: Totals, shape: ModelShape) -> tuple[Operator, ...]:
-    """The work of an iteration of at least one position by operator, in the order in which they run.
+class Rates:
+    """The work of one model by operator; what each unit of it costs is computed once.
 
     "linear" is every matrix product of the layers with its weights, "attention" what reads and
     writes KV. The weights are counted once however many sequences share them; those of the lm_head
     only where a row is sampled.
+
+    Attributes:
+        attention_flops: FLOPs of a position with an entry of its context.
+        kv_bytes: bytes of a token's KV, written or read.
+        attention_bytes: bytes of a position's activations in attention.
     """
-    embedding, linear, lm_head = matrices(totals.positions, totals.sampled, shape)
-    return embedding, linear, attention(totals, shape), lm_head
+
+    def __init__(self, shape: ModelShape) -> None:
+        layers, c, q, inner = shape.n_layer, shape.n_embd, shape.q_dim, shape.num_mlp_matrices * shape.n_inner
+        weight, activation = shape.bytes_per_weight, shape.bytes_per_activation
+        self.attention_flops = 4 * layers * q
+        self.kv_bytes = 2 * layers * shape.kv_dim * shape.bytes_per_kv
+        self.attention_bytes = 2 * layers * q * activation
+        self._lookup_bytes = c * (2 if shape.has_biases else 1) * weight  # token rows, and learned position rows
+        self._linear_flops = 2 * layers * shape.matrix_elements_per_layer
+        self._linear_weights = layers * shape.elements_per_layer * weight
+        self._linear_bytes = layers * (4 * c + 2 * q + 2 * shape.kv_dim + inner) * activation
+        self._head_flops = 2 * c * shape.vocab_size
+        self._head_weights = (c * shape.vocab_size + shape._final_norm) * weight
+        self._head_bytes = (c + shape.vocab_size) * activation
+
+    def operators(self, totals: Totals) -> tuple[Operator, ...]:
+        """The work of an iteration of at least one position, in the order in which the operators run."""
+        embedding, linear, lm_head = self.matrices(totals.positions, totals.sampled)
+        return embedding, linear, self.attention(totals), lm_head
+
+    def matrices(self, positions: Count, sampled: Count) -> tuple[Operator, Operator, Operator]:
+        """The operators that don't see the context: embedding, linear and lm_head."""
+        linear = Operator(
+            "linear", self._linear_flops * positions, self._linear_weights, 0.0, self._linear_bytes * positions
+        )
+        head_weights = (sampled > 0) * self._head_weights
+        return (
+            Operator("embedding", 0 * positions, self._lookup_bytes * positions),
+            linear,
+            Operator("lm_head", self._head_flops * sampled, head_weights, 0.0, self._head_bytes * sampled),
+        )
+
+    def attention(self, totals: Totals) -> Operator:
+        """The operator that sees the context."""
+        kv_bytes = self.kv_bytes * (totals.positions + totals.context)
+        flops = self.attention_flops * totals.rectangle
+        return Operator("attention", flops, 0.0, kv_bytes, self.attention_bytes * totals.positions)
 
 
-def matrices(positions: Count, sampled: Count, shape: ModelShape) -> tuple[Operator, Operator, Operator]:
-    """The operators that don't see the context: embedding, linear and lm_head."""
-    layers, c, q, kv, inner = shape.n_layer, shape.n_embd, shape.q_dim, shape.kv_dim, shape.n_inner
-    lookups = positions * c * (2 if shape.has_biases else 1)  # token rows, and learned position rows
-    linear_rows = 4 * c + 2 * q + 2 * kv + shape.num_mlp_matrices * inner
-    output = c * shape.vocab_size + shape._final_norm
-    weight, activation = shape.bytes_per_weight, shape.bytes_per_activation
-    return (
-        Operator("embedding", 0 * positions, bytes_weights=lookups * weight),
-        Operator(
-            "linear",
-            2 * positions * layers * shape.matrix_elements_per_layer,
-            bytes_weights=layers * shape.elements_per_layer * weight,
-            bytes_activations=positions * layers * linear_rows * activation,
-        ),
-        Operator(
-            "lm_head",
-            2 * sampled * c * shape.vocab_size,
-            bytes_weights=(sampled > 0) * output * weight,
-            bytes_activations=sampled * (c + shape.vocab_size) * activation,
-        ),
-    )
-
-
-def attention(totals: Totals, shape: ModelShape) -> Operator:
-    """The operator that sees the context."""
-    layers, q = shape.n_layer, shape.q_dim
-    return Operator(
-        "attention",
-        4 * layers * q * totals.rectangle,
-        bytes_kv=2 * layers * shape.kv_dim * (totals.positions + totals.context) * shape.bytes_per_kv,
-        bytes_activations=totals.positions * layers * 2 * q * shape.bytes_per_activation,
-    )
+def operators(totals: Totals, shape: ModelShape) -> tuple[Operator, ...]:
+    """`Rates.operators` of a model that is asked about once."""
+    return Rates(shape).operators(totals)
 
 
 def sum_of(parts: Iterable[Operator]) -> Costs:
     """The costs of one iteration from those of its operators, whole numbers."""
-    parts = tuple(parts)
-    return Costs(
-        flops=sum(int(part.flops) for part in parts),
-        bytes_weights=round(sum(part.bytes_weights for part in parts)),
-        bytes_kv=round(sum(part.bytes_kv for part in parts)),
-        bytes_activations=round(sum(part.bytes_activations for part in parts)),
-    )
+    _, flops, weights, kv, activations = zip(*parts, strict=True)
+    return Costs(sum(map(int, flops)), round(sum(weights)), round(sum(kv)), round(sum(activations)))
 
 
 def sums_of(parts: Iterable[Operator], num_steps: int) -> npt.NDArray[np.int64]:
-    """(4, num_steps) what `sum_of` says of each of the first iterations, in the order of its fields."""
+    """(4, num_steps) what `sum_of` says of each iteration, in the order of its fields."""
     parts = tuple(parts)
     sums = np.empty((4, num_steps), dtype=np.int64)
-    sums[0] = _first(sum(part.flops for part in parts), num_steps)
+    sums[0] = sum(part.flops for part in parts)
     for row, name in enumerate(("bytes_weights", "bytes_kv", "bytes_activations"), start=1):
-        sums[row] = np.rint(_first(sum(getattr(part, name) for part in parts), num_steps))
+        sums[row] = np.rint(sum(getattr(part, name) for part in parts))
     return sums
-
-
-def _first(values: Amount, num_steps: int) -> Amount:
-    return values[:num_steps] if isinstance(values, np.ndarray) else values
 
 
 def count(seqs: Iterable[ScheduledSeq], shape: ModelShape) -> Costs:

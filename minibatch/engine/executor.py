@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from minibatch.engine.costs import Costs, Operator, sums_of
+from minibatch.engine.batch_kind import BatchKind
+from minibatch.engine.costs import Costs
 from minibatch.recording.schema import Clock
 from minibatch.scheduling.plan import Plan
 
-Ints = npt.NDArray[np.int64]
 
-
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """What one iteration gave.
 
     Attributes:
@@ -32,33 +27,24 @@ class Result:
     costs: Costs | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(NamedTuple):
     """What a run of iterations gave in which only the context grows.
 
     Attributes:
-        durations: (num_steps,) nanoseconds; none is shorter than the one before it.
-        ends: (num_steps,) when each ended, nanoseconds from the start of the whole run.
-        parts: the work by operator, for num_steps iterations or more.
+        durations: nanoseconds of each; none is shorter than the one before it.
+        starts: when each began, nanoseconds on the run's clock.
+        end_ns: when the last one ended.
+        kind: what they have in common.
+        contexts: KV entries that each of them read.
         token_id: what every request wrote in each of them.
     """
 
-    durations: Ints
-    ends: Ints
-    parts: tuple[Operator, ...]
+    durations: Sequence[int]
+    starts: Sequence[int]
+    end_ns: int
+    kind: BatchKind
+    contexts: Sequence[int]
     token_id: int
-
-    @property
-    def start_ns(self) -> int:
-        return int(self.ends[0] - self.durations[0])
-
-    @property
-    def end_ns(self) -> int:
-        return int(self.ends[-1])
-
-    def costs(self) -> Ints:
-        """(4, num_steps) FLOPs, and bytes of weights, KV and activations."""
-        return sums_of(self.parts, len(self.durations))
 
 
 class Executor(Protocol):

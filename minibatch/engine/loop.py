@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-
-import numpy as np
 
 from minibatch.engine.costs import ModelShape, count
 from minibatch.engine.executor import Executor, Result, RunResult
@@ -187,19 +186,21 @@ class Engine:
         run = steady_run(self.policy, self.state, latest, exact)
         if run is None or not isinstance(self.executor, RooflineExecutor):
             return None
-        durations, parts = self.executor.execute_run(run.contexts(), run.num_seqs, len(run.decodes))
-        ends = self.state.now_ns + np.cumsum(durations)
+        kind = self.executor.kind_of(run.num_seqs, len(run.decodes), run.num_seqs)
+        contexts = run.contexts()
+        # An iteration that has begun before somebody arrives is not disturbed.
+        durations, starts = kind.run(contexts, self.state.now_ns, math.inf if next_ns is None else next_ns)
+        run.cut(len(durations), told=latest if exact else None)
         num_steps = run.num_steps
-        if next_ns is not None:  # an iteration that has begun before somebody arrives is not disturbed
-            num_steps = int(np.searchsorted(ends - durations, next_ns))
-        run.cut(num_steps, told=latest if exact else None)
-        if not run.num_steps:
+        if not num_steps:
             return None
-        result = RunResult(durations[: run.num_steps], ends[: run.num_steps], parts, PLACEHOLDER_TOKEN)
+        del durations[num_steps:], starts[num_steps:]
+        end_ns = starts[-1] + durations[-1]
+        result = RunResult(durations, starts, end_ns, kind, contexts[:num_steps], PLACEHOLDER_TOKEN)
         self.recorder.append_run(run, result)
         taken, finished = run.commit(PLACEHOLDER_TOKEN)
         self.recorder.take(run, result, taken)
-        self._let_go(finished, result.end_ns)
+        self._let_go(finished, end_ns)
         return finished
 
     def _let_go(self, finished: Finished, end_ns: int) -> None:

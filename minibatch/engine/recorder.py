@@ -97,8 +97,8 @@ class Recorder:
 
     def append_run(self, run: SteadyRun, result: RunResult) -> None:
         """Record the iterations of a run before it is committed; then `take` its blocks."""
-        durations = result.durations
-        self._iterations.extend(np.stack([result.ends - durations, durations, durations, *result.costs()], axis=1))
+        durations, costs = result.durations, result.kind.costs(result.contexts)
+        self._iterations.extend(np.stack([result.starts, durations, durations, *costs], axis=1))
         self._entries.extend(_entries(run, self.num_iterations, result.token_id))
         self.num_iterations += run.num_steps
 
@@ -193,7 +193,7 @@ def _entries(run: SteadyRun, first: int, token_id: int) -> Ints:
     tokens[:, :batch] = 1
     token[:, :batch], token[:, batch:] = token_id, -1
     if run.padded:
-        start[:, batch:], padding[:, batch:] = run.padding_starts()[:, None], 1
+        start[:, batch:], padding[:, batch:] = np.array(run.padding_starts())[:, None], 1
     else:
         start[:, batch:] = [request.num_computed_tokens for _, request in others]
     return rows.reshape(-1, len(ENTRY_COLUMNS))

@@ -142,7 +142,7 @@ class _Future:
         self._written = written
 
     def execute(self, plan: Plan) -> Result:
-        return replace(self._roofline.execute(plan), token_ids=self._written.next(plan))
+        return self._roofline.execute(plan)._replace(token_ids=self._written.next(plan))
 
 
 def _run_to(engine: Engine, iteration: int) -> None:

@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 
-import numpy as np
-import numpy.typing as npt
-
+from minibatch.engine.batch_kind import BatchKind
 from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import (
-    ModelShape,
-    Operator,
-    Totals,
-    attention,
-    matrices,
-    sum_of,
-    swap_bytes,
-    together,
-    total,
-)
+from minibatch.engine.costs import ModelShape, sum_of, swap_bytes, total
 from minibatch.engine.executor import Result
 from minibatch.engine.step_model import StepModel
 from minibatch.recording.schema import Clock
@@ -55,7 +43,8 @@ class RooflineExecutor:
         self.model = StepModel(shape, ceilings)
         self._block_size = block_size
         self._host_link = host_link_bytes_per_s
-        self._alike = lru_cache(maxsize=4096)(self._count_alike)
+        self.kind_of = lru_cache(maxsize=4096)(partial(BatchKind, self.model))
+        """Of runs of decodes, which come again and again: by positions, rows that write and sequences."""
 
     @property
     def clock(self) -> Clock:
@@ -66,38 +55,17 @@ class RooflineExecutor:
         return self.ceilings.device
 
     def execute(self, plan: Plan) -> Result:
-        swapped = sum(len(swap.block_table) for swap in (*plan.swap_out, *plan.swap_in))
         seconds = 0.0
-        if swapped:
+        if plan.swap_out or plan.swap_in:
+            swapped = sum(len(swap.block_table) for swap in (*plan.swap_out, *plan.swap_in))
             link = self.ceilings.num_devices * self._host_link
             seconds = swap_bytes(swapped, self._block_size, self.shape) / link
         costs = None
         if plan.seqs:
             totals = total(plan.seqs)
-            alike, fixed = self._alike(totals.positions, totals.sampled, len(plan.seqs))
-            part = attention(totals, self.shape)
-            seconds += fixed + self.model.time(part)
-            costs = sum_of((alike, part))
+            parts = self.model.rates.operators(totals)
+            seconds += self.model.seconds(parts, totals.positions, len(plan.seqs))
+            costs = sum_of(parts)
         tokens = {seq.request.request_id: PLACEHOLDER_TOKEN for seq in plan.seqs if seq.samples}
         # Rounded up: an iteration that does something takes time.
         return Result(tokens, math.ceil(seconds * 1e9), costs=costs)
-
-    def execute_run(
-        self, contexts: npt.NDArray[np.int64], num_seqs: int, sampled: int
-    ) -> tuple[npt.NDArray[np.int64], tuple[Operator, ...]]:
-        """Durations in nanoseconds and work of iterations of one token a sequence, without swaps.
-
-        As `execute` would give one after the other.
-
-        Args:
-            contexts: (num_steps,) KV entries that each of them reads.
-            num_seqs: sequences of each batch, padding included; `sampled` of them write.
-        """
-        alike, fixed = self._alike(num_seqs, sampled, num_seqs)
-        part = attention(Totals(num_seqs, contexts, contexts, sampled), self.shape)
-        return np.ceil((fixed + self.model.time(part)) * 1e9).astype(np.int64), (alike, part)
-
-    def _count_alike(self, positions: int, sampled: int, num_seqs: int) -> tuple[Operator, float]:
-        """What batches of a kind have in common whatever their context: work, and seconds."""
-        parts = matrices(positions, sampled, self.shape)
-        return together(parts), float(self.model.seconds_without_context(parts, positions, num_seqs))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import Amount, Count, ModelShape, Operator, all_reduce_bytes
+from minibatch.engine.costs import Amount, Count, ModelShape, Operator, Rates, all_reduce_bytes
 
 
 class StepModel:
@@ -28,6 +28,10 @@ class StepModel:
     do they hide behind matrix products. So large batches on N devices are modelled well, and small
     ones too fast by some microseconds a layer.
 
+    Attributes:
+        rates: what the operators of the model cost by the unit.
+        roofs: by operator, the FLOP/s and bytes/s that it reaches.
+
     Raises:
         ValueError: the devices can't share the heads evenly.
     """
@@ -40,7 +44,8 @@ class StepModel:
             )
         self.shape = shape
         self.ceilings = ceilings
-        self._roofs = {
+        self.rates = Rates(shape)
+        self.roofs = {
             name: (
                 ceilings.flops_per_s * ceilings.efficiency.compute(name),
                 ceilings.bytes_per_s * ceilings.efficiency.memory(name),
@@ -59,7 +64,7 @@ class StepModel:
         return self.seconds_without_context((embedding, linear, lm_head), positions, num_seqs) + self.time(attention)
 
     def seconds_without_context(self, parts: Iterable[Operator], positions: Count, num_seqs: Count) -> Amount:
-        """The part of `seconds` that is the same whatever the context; `parts` are `costs.matrices`."""
+        """The part of `seconds` that is the same whatever the context; `parts` are `Rates.matrices`."""
         seconds: Amount = 0.0
         for part in parts:
             seconds = seconds + self.time(part)
@@ -72,7 +77,7 @@ class StepModel:
 
     def time(self, part: Operator) -> Amount:
         """Seconds of one operator: the larger of computing and reading."""
-        peak, bandwidth = self._roofs[part.name]
+        peak, bandwidth = self.roofs[part.name]
         return _larger(part.flops / peak, part.bytes / bandwidth)
 
 

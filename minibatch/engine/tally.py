@@ -6,17 +6,14 @@ from array import array
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from minibatch.engine.costs import Costs
 from minibatch.engine.executor import Result, RunResult
-from minibatch.recording.outcome import NUM_BINS, REQUEST_COLUMNS, Outcome, gap_bin, gap_bins
+from minibatch.recording.outcome import NUM_BINS, REQUEST_COLUMNS, Outcome, gap_bin
 from minibatch.recording.reasons import WAITS, Code, Reason
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.request_state import RequestState
 from minibatch.scheduling.steady import SteadyRun, Taken
-
-Ints = npt.NDArray[np.int64]
 
 
 class Tally:
@@ -63,12 +60,10 @@ class Tally:
 
     def append(self, plan: Plan, result: Result, start_ns: int, duration_ns: int, costs: Costs) -> None:
         """Count one iteration, between its execution and its commit."""
-        end_ns = start_ns + duration_ns
         for request, _ in plan.admitted:
             self._scheduled.setdefault(request.request_id, start_ns)
-        for seq in plan.seqs:
-            if seq.samples:
-                self._write(seq.request.request_id, end_ns)
+        ids = [seq.request.request_id for seq in plan.seqs if seq.samples]
+        self._gaps[gap_bin(duration_ns)] += self._write(ids, start_ns, duration_ns)
         self._pass(start_ns, duration_ns, 1)
         if self._is_computing(costs):
             self._computing_ns += duration_ns
@@ -77,40 +72,34 @@ class Tally:
 
     def append_run(self, run: SteadyRun, result: RunResult) -> None:
         """Count the iterations of a run before it is committed; then `take` its blocks."""
-        durations, start_ns, end_ns = result.durations, result.start_ns, result.end_ns
-        first_end = int(result.ends[0])
-        last, batch = self._last, len(run.decodes)
-        in_step = 0  # those whose last token is of the iteration just before: their gap is an iteration long
-        for request in run.decodes:
-            request_id = request.request_id
-            if last.get(request_id) == start_ns:
-                in_step += 1
-            else:
-                self._write(request_id, first_end)
-            last[request_id] = end_ns
-        self._count_gaps(durations[:1], in_step)
-        self._count_gaps(durations[1:], batch)
+        durations, start_ns, end_ns = result.durations, result.starts[0], result.end_ns
+        ids = [request.request_id for request in run.decodes]
+        in_step = self._write(ids, start_ns, durations[0])
+        self._last.update(dict.fromkeys(ids, end_ns))
+        self._gap_ns += len(ids) * (end_ns - start_ns - durations[0])
+        self._count_gaps(durations, in_step, len(ids))
         self._pass(start_ns, end_ns - start_ns, run.num_steps)
         self._computing_ns += self._computing(result)
         self._held_block_ns += run.num_held_blocks * (end_ns - start_ns)
 
-    def _count_gaps(self, durations: Ints, batch: int) -> None:
-        """Count gaps of `batch` requests in each of some iterations, which grow longer."""
-        if not len(durations) or not batch:
-            return
-        self._gap_ns += batch * int(durations.sum())
-        first, last = gap_bin(int(durations[0])), gap_bin(int(durations[-1]))
-        if first == last:
+    def _count_gaps(self, durations: Sequence[int], in_step: int, batch: int) -> None:
+        """Count gaps of an iteration each: of `in_step` requests in the first, of `batch` in all others."""
+        first, last = gap_bin(durations[0]), gap_bin(durations[-1])
+        self._gaps[first] += in_step - batch
+        if first == last:  # and so are those between, as iterations only grow longer
             self._gaps[first] += batch * len(durations)
             return
-        for index in gap_bins(durations).tolist():
-            self._gaps[index] += batch
+        for duration_ns in durations:
+            self._gaps[gap_bin(duration_ns)] += batch
 
     def _computing(self, result: RunResult) -> int:
         """Time of the compute-bound iterations."""
-        flops = sum(part.flops for part in result.parts)
-        is_computing = (flops >= self._ridge * sum(part.bytes for part in result.parts))[: len(result.durations)]
-        return int(result.durations @ is_computing)
+        kind, contexts = result.kind, result.contexts
+        # Work only grows with the context, so the most FLOPs and the fewest bytes often say that there are none.
+        if kind.flops(contexts[-1]) < self._ridge * kind.bytes(contexts[0]):
+            return 0
+        pairs = zip(result.durations, contexts, strict=True)
+        return sum(duration for duration, each in pairs if kind.flops(each) >= self._ridge * kind.bytes(each))
 
     def _is_computing(self, costs: Costs) -> bool:
         return costs.flops >= self._ridge * costs.bytes
@@ -118,8 +107,8 @@ class Tally:
     def take(self, run: SteadyRun, result: RunResult, taken: Taken) -> None:
         """Count the blocks that a run just counted has taken, from their iterations to its end."""
         if taken:
-            starts = result.ends - result.durations
-            self._held_block_ns += sum(result.end_ns - int(starts[step]) for step, _, _ in taken)
+            starts = sum([result.starts[step] for step, _, _ in taken])
+            self._held_block_ns += len(taken) * result.end_ns - starts
 
     def finish(self, request: RequestState, block_table: Sequence[int]) -> None:
         """Keep the row of a request that leaves."""
@@ -151,14 +140,24 @@ class Tally:
             is_complete=is_complete,
         )
 
-    def _write(self, request_id: int, end_ns: int) -> None:
-        last = self._last.get(request_id)
-        if last is None:
-            self._first[request_id] = end_ns
-        else:
-            self._gaps[gap_bin(end_ns - last)] += 1
-            self._gap_ns += end_ns - last
-        self._last[request_id] = end_ns
+    def _write(self, ids: Sequence[int], start_ns: int, duration_ns: int) -> int:
+        """Everybody of `ids` writes a token in one iteration.
+
+        Returns how many wrote in the one just before as well. Their gaps are as long as this one, and still to count.
+        """
+        end_ns = start_ns + duration_ns
+        before = [self._last.get(request_id) for request_id in ids]
+        self._last.update(dict.fromkeys(ids, end_ns))
+        in_step = before.count(start_ns)
+        self._gap_ns += in_step * duration_ns
+        if in_step < len(ids):
+            for request_id, last_ns in zip(ids, before, strict=True):
+                if last_ns is None:
+                    self._first[request_id] = end_ns
+                elif last_ns != start_ns:
+                    self._gaps[gap_bin(end_ns - last_ns)] += 1
+                    self._gap_ns += end_ns - last_ns
+        return in_step
 
     def _pass(self, start_ns: int, duration_ns: int, num_iterations: int) -> None:
         self.num_iterations += num_iterations

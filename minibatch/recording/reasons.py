@@ -7,9 +7,9 @@ The recording stores those; views turn them into a sentence with `sentence`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from string import Formatter
+from typing import NamedTuple
 
 
 class Code(StrEnum):
@@ -94,8 +94,7 @@ class _Count(int):
         return f"{int(self):,}" + (f" {noun}{'' if self == 1 else 's'}" if noun else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(NamedTuple):
     """One decision about one request (or, with `request_id` None, about the step).
 
     Attributes:

@@ -43,19 +43,15 @@ class Draft:
         self._padded: set[int] = set()
         self._new_blocks: dict[int, list[int]] = {}
         self._admitted: dict[int, tuple[RequestState, int]] = {}
-        self._preempted: list[Preemption] = []
+        self._preempted: dict[int, Preemption] = {}
         self._swap_in: list[Swap] = []
         self._reasons: list[Reason] = []
 
     @cached_property
-    def _free_slots(self) -> list[int]:
-        """The lowest last. Only who lets somebody in asks for them."""
-        return [slot for slot, holder in enumerate(self.state.slots) if holder is None][::-1]
-
-    @cached_property
     def _widest(self) -> int:
         """Tokens of the longest request of the batch, finished ones included."""
-        return max(holder.num_computed_tokens for holder in self.state.slots if holder is not None)
+        holders = (*self.state.running, *(holder for _, holder in self.state.finished))
+        return max(holder.num_computed_tokens for holder in holders)
 
     @property
     def first_waiting(self) -> RequestState | None:
@@ -65,10 +61,7 @@ class Draft:
     @property
     def finished_slots(self) -> list[int]:
         """Slots still held for requests that have finished."""
-        if not self.state.hold_slots:
-            return []
-        slots = enumerate(self.state.slots)
-        return [slot for slot, holder in slots if holder is not None and holder.status is Status.FINISHED]
+        return self.state.finished_slots
 
     @property
     def next_chunk(self) -> int:
@@ -86,7 +79,11 @@ class Draft:
 
     def decode(self, request: RequestState) -> None:
         """Write one token of a running request, evicting the latest admitted ones to make room."""
-        if self._make_room(request, request.num_computed_tokens + 1):
+        start, slot, table = request.num_computed_tokens, request.slot, request.block_table
+        fits = start < len(table) * self.config.block_size
+        if fits and slot is not None and request.request_id not in self._preempted:  # nearly always: needs no block
+            self._add(ScheduledSeq(request, slot, Phase.DECODE, start, 1, 0, table, start + 1 == request.num_tokens))
+        elif self._make_room(request):
             self._schedule(request, Phase.DECODE, 1)
 
     def prefill(self, request: RequestState, num_tokens: int | None = None, num_padding: int = 0) -> None:
@@ -97,7 +94,7 @@ class Draft:
         """
         wanted = self.remaining_prefill(request) if num_tokens is None else num_tokens
         start = request.num_computed_tokens
-        if wanted < 1 or not self._make_room(request, start + 1):
+        if wanted < 1 or not self._make_room(request):
             return
         tokens = min(wanted, self.kv.room(self._num_held(request)) - start)
         self._schedule(request, Phase.PREFILL, tokens, num_padding)
@@ -112,8 +109,7 @@ class Draft:
         holder = self.state.slots[slot]
         if holder is not None:
             self._padded.add(slot)
-            seq = ScheduledSeq(holder, slot, Phase.PADDING, start=self._widest, num_tokens=0, num_padding=1)
-            self._add(seq)
+            self._add(ScheduledSeq(holder, slot, Phase.PADDING, self._widest, num_tokens=0, num_padding=1))
 
     # -- admission ----------------------------------------------------------------------------
 
@@ -130,7 +126,7 @@ class Draft:
             return self._wait(Code.WAITS_PREEMPTION, request)
         if self.swapped:
             return self._wait(Code.WAITS_SWAPPED, request, swapped=len(self.swapped))
-        if not self._free_slots:
+        if not self._has_free_slot:
             return self._wait(Code.WAITS_SLOT, request, slots=self.config.max_num_seqs)
         if tokens > self.budget_left:
             numbers = {"needs": tokens, "left": self.budget_left, "budget": self.token_budget}
@@ -150,7 +146,7 @@ class Draft:
     def resume(self) -> list[RequestState]:
         """Bring swapped requests back while slots and blocks allow; nobody after an eviction."""
         resumed = []
-        while self.swapped and self._free_slots and not self._preempted:
+        while self.swapped and self._has_free_slot and not self._preempted:
             request = self.swapped[0]
             tokens = request.num_computed_tokens + 1
             if not self._blocks_suffice(request, tokens):
@@ -172,12 +168,13 @@ class Draft:
         """The iteration as it stands."""
         held = self._held()
         self._note_stalls(held)
-        swap_out = [Swap(p.request, tuple(p.request.block_table)) for p in self._preempted if p.by_swap]
+        preempted = tuple(self._preempted.values())
+        swap_out = [Swap(p.request, tuple(p.request.block_table)) for p in preempted if p.by_swap]
         return Plan(
             seqs=tuple(self._seqs.values()),
             held=tuple(held),
             admitted=tuple(self._admitted.values()),
-            preempted=tuple(self._preempted),
+            preempted=preempted,
             swap_out=tuple(swap_out),
             swap_in=tuple(self._swap_in),
             reasons=tuple(self._reasons),
@@ -186,12 +183,21 @@ class Draft:
             new_blocks=tuple(
                 (request, tuple(self._new_blocks[request.request_id]))
                 for request in self.running
-                if self._new_blocks.get(request.request_id)
+                if request.request_id in self._new_blocks
             ),
             kv=self.kv,
         )
 
     # -- inside -------------------------------------------------------------------------------
+
+    @property
+    def _has_free_slot(self) -> bool:
+        return len(self._admitted) < len(self.state.free_slots)
+
+    def _is_running(self, request: RequestState) -> bool:
+        """Whether it is one of `running`."""
+        holds_slot = request.status is Status.RUNNING or request.request_id in self._admitted
+        return holds_slot and request.request_id not in self._preempted
 
     def _slot(self, request: RequestState) -> int:
         if request.request_id in self._admitted:
@@ -203,10 +209,10 @@ class Draft:
     def _num_held(self, request: RequestState) -> int:
         return len(request.block_table) + len(self._new_blocks.get(request.request_id, ()))
 
-    def _make_room(self, request: RequestState, num_tokens: int) -> bool:
-        """Take blocks for `num_tokens` tokens of a running request; False if it was evicted itself."""
-        while request in self.running:
-            if self.kv.can_append(self._num_held(request), num_tokens):
+    def _make_room(self, request: RequestState) -> bool:
+        """Evict until a running request can compute one more token; False if it was evicted itself."""
+        while self._is_running(request):
+            if self.kv.can_append(self._num_held(request), request.num_computed_tokens + 1):
                 return True
             self._preempt(self.running[-1], for_request=request)
         return False
@@ -226,7 +232,7 @@ class Draft:
                 f"r{victim.request_id} enters and is evicted in one iteration: decode the running "
                 "requests before you admit new ones"
             )
-        self._preempted.append(Preemption(victim, self._slot(victim), by_swap))
+        self._preempted[victim.request_id] = Preemption(victim, self._slot(victim), by_swap)
 
     def _blocks_suffice(self, request: RequestState, num_tokens: int) -> bool:
         """Blocks for `num_tokens` above the watermark, which counts only while others run."""
@@ -237,7 +243,7 @@ class Draft:
         return self._wait(Code.WAITS_BLOCKS, request, **numbers)
 
     def _enter(self, request: RequestState, num_tokens: int, code: Code) -> None:
-        slot = self._free_slots.pop()
+        slot = self.state.free_slots[len(self._admitted)]
         self._note(code, request, slot=slot, needs=self.kv.missing(0, num_tokens), free=self.kv.num_free)
         self._new_blocks[request.request_id] = self.kv.append(0, num_tokens)
         self._admitted[request.request_id] = (request, slot)
@@ -245,9 +251,11 @@ class Draft:
 
     def _schedule(self, request: RequestState, phase: Phase, num_tokens: int, num_padding: int = 0) -> None:
         start, stop = request.num_computed_tokens, request.num_computed_tokens + num_tokens
-        new = self._new_blocks.setdefault(request.request_id, [])
-        new.extend(self.kv.append(len(request.block_table) + len(new), stop))
-        table = (*request.block_table, *new)
+        if added := self.kv.append(self._num_held(request), stop):
+            self._new_blocks.setdefault(request.request_id, []).extend(added)
+        new = self._new_blocks.get(request.request_id)
+        # Copied only where it grows: a long request's table is long, and its own one stays as it is until commit.
+        table = [*request.block_table, *new] if new else request.block_table
         samples = stop == request.num_tokens
         self._add(ScheduledSeq(request, self._slot(request), phase, start, num_tokens, num_padding, table, samples))
 
@@ -270,13 +278,12 @@ class Draft:
             for request in self.running
             if request.request_id not in self._seqs
         ]
-        for slot in self.finished_slots:
-            holder = self.state.slots[slot]
-            if holder is not None and slot not in self._padded:
-                held.append((slot, holder, Phase.PADDING))
+        held += [(slot, holder, Phase.PADDING) for slot, holder in self.state.finished if slot not in self._padded]
         return held
 
     def _note_stalls(self, held: list[tuple[int, RequestState, Phase]]) -> None:
+        if not held:
+            return
         stalled = sum(phase is Phase.STALLED for _, _, phase in held)
         prompts = [seq for seq in self._seqs.values() if seq.phase is Phase.PREFILL]
         if stalled and prompts:

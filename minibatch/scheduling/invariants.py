@@ -43,6 +43,9 @@ def check_state(state: SchedulerState, requests: list[RequestState]) -> None:
         expected = [] if request.status is Status.FINISHED else [request.status]
         _require(where == expected, f"{_name(request)} is {request.status} and found in {where}")
         _require((request.status is Status.RUNNING) or not request.block_table, f"{_name(request)} holds blocks")
+    free_slots = [slot for slot, holder in enumerate(state.slots) if holder is None]
+    _require(state.free_slots == free_slots, f"slots {free_slots} are free and {state.free_slots} said to be")
+    _require(all(r.status is Status.FINISHED for _, r in state.finished), "a slot is kept for one who has not finished")
     for request in state.running:
         capacity = len(request.block_table) * pool.block_size
         _require(request.num_computed_tokens <= capacity, f"{_name(request)} has more KV than blocks")

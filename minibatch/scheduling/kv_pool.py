@@ -41,7 +41,7 @@ class KVPool:
     @property
     def num_held(self) -> int:
         """Blocks that belong to somebody; those left over at the end belong to nobody."""
-        return self.num_blocks // self.unit * self.unit - self.num_free
+        return (self.num_blocks // self.unit - len(self.free_units)) * self.unit
 
     def max_blocks(self, num_tokens: int) -> int:
         """Blocks that a request of `num_tokens` tokens holds at its largest."""
@@ -78,6 +78,7 @@ class KVDraft:
 
     def __init__(self, pool: KVPool) -> None:
         self.pool = pool
+        self._block_size = pool.block_size
         self.num_taken = 0
         self.returned: list[int] = []
 
@@ -92,9 +93,9 @@ class KVDraft:
 
     def missing(self, num_held: int, num_tokens: int) -> int:
         """Blocks to add to `num_held` so that `num_tokens` tokens fit."""
-        if self.pool.paged:
-            return max(0, blocks_for(num_tokens, self.pool.block_size) - num_held)
-        return 0 if num_held else self.pool.unit
+        if num_tokens <= num_held * self._block_size:
+            return 0
+        return blocks_for(num_tokens, self._block_size) - num_held if self.pool.paged else self.pool.unit
 
     def room(self, num_held: int) -> int:
         """Tokens that fit into `num_held` blocks and all free ones."""
@@ -103,7 +104,7 @@ class KVDraft:
     def can_append(self, num_held: int, num_tokens: int, keep: int = 0) -> bool:
         """Whether `append` would succeed and leave `keep` blocks free."""
         missing = self.missing(num_held, num_tokens)
-        return missing == 0 or missing + keep <= self.num_free
+        return not missing or missing + keep <= self.num_free
 
     def append(self, num_held: int, num_tokens: int) -> list[int]:
         """Take the missing blocks; call only where `can_append`."""

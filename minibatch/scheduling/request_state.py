@@ -36,8 +36,10 @@ class RequestState:
         |--- KV is held ---|--- next chunk ---|--- later chunks ---|--- written since ---|
 
     Attributes:
+        num_prompt_tokens: of the request, for all who ask at every iteration.
         prefill_end: number of tokens to compute before the next one can be sampled, fixed at
             admission: the prompt, and after a preemption by recompute the written tokens as well.
+        last_computed: `num_computed_tokens` once it has written all that it may; its last token's KV is never needed.
         slot: index of the slot held while running, else None.
         block_table: ids of the KV blocks held, in token order.
     """
@@ -52,15 +54,18 @@ class RequestState:
     num_preemptions: int = 0
     finish_reason: FinishReason | None = None
     request_id: int = field(init=False)
+    num_prompt_tokens: int = field(init=False)
+    last_computed: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.request_id = self.request.request_id
-        self.prefill_end = self.request.num_prompt_tokens
+        self.num_prompt_tokens = self.prefill_end = self.request.num_prompt_tokens
+        self.last_computed = self.prefill_end + self.request.sampling.max_tokens - 1
 
     @property
     def num_tokens(self) -> int:
         """Prompt and output tokens so far."""
-        return self.request.num_prompt_tokens + len(self.output_token_ids)
+        return self.num_prompt_tokens + len(self.output_token_ids)
 
     @property
     def is_prefilling(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import deque
 from collections.abc import Sequence
 
@@ -23,6 +24,8 @@ class SchedulerState:
         swapped: preempted requests whose KV lies in host memory, earliest admitted first.
         slots: the request that holds each slot, or None. Where `hold_slots`, a finished request
             keeps its slot until all others of the batch have finished.
+        free_slots: those that nobody holds, lowest first.
+        finished_slots: those still held for requests that have finished, lowest first.
     """
 
     def __init__(self, config: SchedulerConfig, hold_slots: bool = False, eos_token_id: int | None = None) -> None:
@@ -34,11 +37,19 @@ class SchedulerState:
         self.running: list[RequestState] = []
         self.swapped: deque[RequestState] = deque()
         self.slots: list[RequestState | None] = [None] * config.max_num_seqs
+        self.free_slots = list(range(config.max_num_seqs))
+        self.finished_slots: list[int] = []
         self.pool = KVPool(config)
 
     @property
     def has_work(self) -> bool:
         return bool(self.waiting or self.running or self.swapped)
+
+    @property
+    def finished(self) -> list[tuple[int, RequestState]]:
+        """Finished requests that still hold a slot, with the slot."""
+        holders = ((slot, self.slots[slot]) for slot in self.finished_slots)
+        return [(slot, holder) for slot, holder in holders if holder is not None]
 
     def why_refused(self, request: Request) -> Reason | None:
         """Why `request` could never finish here however long it waited; None if it can."""
@@ -74,27 +85,25 @@ class SchedulerState:
             self._admit(request, slot)
         for request, blocks in plan.new_blocks:
             request.block_table.extend(blocks)
-        for seq in plan.seqs:
-            seq.request.num_computed_tokens += seq.num_tokens
         finished = []
         for seq in plan.seqs:
-            if seq.samples and self._append_token(seq.request, token_ids[seq.request.request_id]):
-                finished.append((seq.request, seq.request.block_table))
-                self._finish(seq.request)
-        if finished or self.hold_slots:
-            self._release_slots()
+            request = seq.request
+            request.num_computed_tokens += seq.num_tokens
+            if seq.samples and self._append_token(request, token_ids[request.request_id]):
+                finished.append((request, request.block_table))
+                self._finish(request)
+        self._release_slots()
         return finished
 
     def finish_written(self, requests: Sequence[RequestState]) -> list[tuple[RequestState, list[int]]]:
         """Let those of `requests` go that have written all that they may; returned as `commit` does."""
         finished = []
         for request in requests:
-            if len(request.output_token_ids) == request.request.sampling.max_tokens:
+            if request.num_computed_tokens == request.last_computed:
                 request.finish_reason = FinishReason.LENGTH
                 finished.append((request, request.block_table))
                 self._finish(request)
-        if finished:
-            self._release_slots()
+        self._release_slots()
         return finished
 
     def change(self, config: SchedulerConfig, hold_slots: bool) -> None:
@@ -114,6 +123,10 @@ class SchedulerState:
         for request in moving:
             request.slot = self.slots.index(None)
             self.slots[request.slot] = request
+        self.free_slots = [slot for slot, holder in enumerate(self.slots) if holder is None]
+        self.finished_slots = [
+            slot for slot, holder in enumerate(self.slots) if holder and holder.status is Status.FINISHED
+        ]
 
     def _check_change(self, config: SchedulerConfig) -> None:
         pool = KVPool(config)
@@ -140,8 +153,7 @@ class SchedulerState:
 
     def _preempt(self, request: RequestState, by_swap: bool) -> None:
         self.running.remove(request)
-        self.slots[self.slots.index(request)] = None
-        request.slot = None
+        self._free_slot_of(request)
         request.block_table = []
         request.num_preemptions += 1
         if by_swap:
@@ -160,14 +172,14 @@ class SchedulerState:
         request.status, request.slot = Status.RUNNING, slot
         self.running.append(request)
         self.slots[slot] = request
+        self.free_slots.remove(slot)
 
     def _append_token(self, request: RequestState, token_id: int) -> bool:
         """Whether the request finishes with this token."""
         request.output_token_ids.append(token_id)
-        sampling = request.request.sampling
-        if token_id == self.eos_token_id and not sampling.ignore_eos:
+        if token_id == self.eos_token_id and not request.request.sampling.ignore_eos:
             request.finish_reason = FinishReason.STOP
-        elif len(request.output_token_ids) == sampling.max_tokens:
+        elif request.num_computed_tokens == request.last_computed:
             request.finish_reason = FinishReason.LENGTH
         else:
             return False
@@ -178,14 +190,21 @@ class SchedulerState:
         self.running.remove(request)
         self.pool.release(request.block_table)
         request.block_table = []
+        if request.slot is not None:
+            insort(self.finished_slots, request.slot)
 
     def _release_slots(self) -> None:
         if self.hold_slots and self.running:
             return
-        for slot, request in enumerate(self.slots):
-            if request is not None and request.status is Status.FINISHED:
-                self.slots[slot] = None
-                request.slot = None
+        for slot in self.finished_slots:
+            self._free_slot_of(self.slots[slot])
+        self.finished_slots = []
+
+    def _free_slot_of(self, request: RequestState | None) -> None:
+        if request is not None and request.slot is not None:
+            self.slots[request.slot] = None
+            insort(self.free_slots, request.slot)
+            request.slot = None
 
 
 def _most_tokens(request: Request) -> int:

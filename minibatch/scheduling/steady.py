@@ -7,20 +7,20 @@ a long run, and they can be planned at once.
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import chain
 
 from minibatch.recording.reasons import WAITS, Code
 from minibatch.recording.schema import Phase
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.policy import Policy
-from minibatch.scheduling.request_state import RequestState, Status
+from minibatch.scheduling.request_state import RequestState
 from minibatch.scheduling.state import SchedulerState
 
 LONGEST = 256
 """Most iterations planned at once: an arrival cuts most runs short, and what was planned beyond it is lost."""
 
-Ints = npt.NDArray[np.int64]
 Taken = list[tuple[int, RequestState, int]]
 """KV blocks that a run takes, in order: iteration of the run, who gets it, which."""
 Held = list[tuple[int, RequestState]]
@@ -44,12 +44,13 @@ class SteadyRun:
         self.starts = [request.num_computed_tokens for request in self.decodes]
         self.padded: Held = []
         self.held: Held = []
-        if state.hold_slots:
-            finished = [(s, r) for s, r in enumerate(state.slots) if r is not None and r.status is Status.FINISHED]
-            self.padded, self.held = (finished, []) if state.config.compute_padding else ([], finished)
-        self._taking: list[tuple[int, int]] = []
-        remaining = min(r.request.sampling.max_tokens - len(r.output_token_ids) for r in self.decodes)
-        self.num_steps = min(remaining, LONGEST)
+        if state.config.compute_padding:
+            self.padded = state.finished
+        else:
+            self.held = state.finished
+        self._needs: list[int] = []
+        self._until_finish = min([request.last_computed - request.num_computed_tokens for request in self.decodes])
+        self.num_steps = min(self._until_finish, LONGEST)
 
     @property
     def num_seqs(self) -> int:
@@ -61,19 +62,21 @@ class SteadyRun:
         """KV blocks that belong to somebody before the run."""
         return self._state.pool.num_held
 
-    def contexts(self) -> Ints:
-        """(num_steps,) KV entries that the batch reads in each iteration, its own ones and padding's included."""
+    def contexts(self) -> Sequence[int]:
+        """KV entries that the batch reads in each iteration, its own ones and padding's included."""
         batch = len(self.decodes)
         first = sum(self.starts) + batch
-        contexts = np.arange(first, first + batch * self.num_steps, batch, dtype=np.int64)
-        if self.padded:
-            contexts += len(self.padded) * (self.padding_starts() + 1)
-        return contexts
+        contexts = range(first, first + batch * self.num_steps, batch)
+        if not self.padded:
+            return contexts
+        padded = len(self.padded)
+        return [context + padded * (start + 1) for context, start in zip(contexts, self.padding_starts(), strict=True)]
 
-    def padding_starts(self) -> Ints:
-        """(num_steps,) where a padded token stands in each iteration."""
+    def padding_starts(self) -> list[int]:
+        """Where a padded token stands in each iteration."""
         finished = max(request.num_computed_tokens for _, request in self.padded)
-        return np.maximum(finished, max(self.starts) + np.arange(self.num_steps, dtype=np.int64))
+        longest = max(self.starts)
+        return [max(finished, start) for start in range(longest, longest + self.num_steps)]
 
     def cut(self, num_steps: int, told: Plan | None) -> None:
         """Keep at most `num_steps` iterations, and only those that find their blocks.
@@ -87,36 +90,35 @@ class SteadyRun:
             free = 0
             if any(blocks for _, blocks in told.new_blocks):
                 num_steps = 0
-        needs = sorted(self._needs(num_steps))
-        self.num_steps = needs[free][0] if len(needs) > free else num_steps
-        self._taking = [need for need in needs if need[0] < self.num_steps]
+        batch = len(self.decodes)
+        needs = self._needs_of(num_steps)
+        self.num_steps = needs[free] // batch if len(needs) > free else num_steps
+        self._needs = needs[: bisect_left(needs, self.num_steps * batch)]
 
     def commit(self, token_id: int) -> tuple[Taken, list[tuple[RequestState, list[int]]]]:
         """Make the iterations true, in all of which every request writes `token_id`.
 
         Returns the blocks that they took, and who finished with the last one, as `SchedulerState.commit` does.
         """
-        num_steps, units = self.num_steps, self._state.pool.free_units
-        taken = [(step, self.decodes[place], units.pop()) for step, place in self._taking]
+        num_steps, batch, units = self.num_steps, len(self.decodes), self._state.pool.free_units
+        taken = [(need // batch, self.decodes[need % batch], units.pop()) for need in self._needs]
         for _, request, block in taken:
             request.block_table.append(block)
         tokens = [token_id] * num_steps
         for request in self.decodes:
             request.num_computed_tokens += num_steps
             request.output_token_ids.extend(tokens)
-        return taken, self._state.finish_written(self.decodes)
+        return taken, self._state.finish_written(self.decodes) if num_steps == self._until_finish else []
 
-    def _needs(self, num_steps: int) -> list[tuple[int, int]]:
-        """Iterations in which somebody takes a block, each with its place in `decodes`."""
-        pool = self._state.pool
+    def _needs_of(self, num_steps: int) -> list[int]:
+        """When somebody takes a block and who, in order: iteration x size of the batch + place in it."""
+        pool, batch = self._state.pool, len(self.decodes)
         if not pool.paged:
             return []
-        size = pool.block_size
-        return [
-            (step, place)
-            for place, request in enumerate(self.decodes)
-            for step in range(len(request.block_table) * size - request.num_computed_tokens, num_steps, size)
-        ]
+        size, stop = pool.block_size, num_steps * batch
+        firsts = [len(r.block_table) * size - r.num_computed_tokens for r in self.decodes]
+        needs = [range(first * batch + place, stop, size * batch) for place, first in enumerate(firsts)]
+        return sorted(chain.from_iterable(needs))
 
 
 def steady_run(policy: Policy, state: SchedulerState, latest: Plan, exact: bool) -> SteadyRun | None:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,13 +73,13 @@ def test_many_steps_at_once_take_what_each_takes_alone(
     ceilings = replace(GPU, num_devices=num_devices, link_bytes_per_s=1e11, efficiency=efficiency)
     executor = RooflineExecutor(SHAPE, ceilings)
     alone = [
-        executor.execute(Plan(seqs=tuple(replace(seq(1, start), slot=k) for k in range(batch)))).duration_ns
+        executor.execute(Plan(seqs=tuple(seq(1, start)._replace(slot=k) for k in range(batch)))).duration_ns
         for batch, start in batches
     ]
     for (batch, start), duration in zip(batches, alone, strict=True):
-        ones = np.ones(3, dtype=np.int64)
-        durations, _ = executor.execute_run(batch * (start + 1) * ones, batch, batch)
-        assert durations.tolist() == [duration] * 3
+        kind = executor.kind_of(batch, batch, batch)
+        durations, starts = kind.run([batch * (start + 1)] * 3, 100, before_ns=100 + 2 * duration)
+        assert (durations, starts) == ([duration] * 2, [100, 100 + duration])
 
 
 def test_it_writes_placeholders_where_a_token_is_due() -> None:
