@@ -3,11 +3,13 @@
 if __name__ == "__main__":  # and not in the processes of a sweep, which import this file as they start
     import streamlit as st
 
-    from minibatch.ui import compare, reproduce, sweep, truth
+    from minibatch.ui import compare, lessons, reproduce, sweep, truth
 
     st.set_page_config(page_title="Minibatch", layout="wide", initial_sidebar_state=330)
     pages = [
         st.Page(compare.page, title="Compare", default=True),
+        st.Page(lessons.page, title="Lessons", url_path="lessons"),
+        st.Page(lessons.interview_page, title="Interview", url_path="interview"),
         st.Page(sweep.page, title="Load", url_path="load"),
         st.Page(reproduce.page, title="Published results", url_path="published"),
         st.Page(truth.page, title="How true is this?", url_path="truth"),

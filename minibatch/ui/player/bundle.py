@@ -1,8 +1,8 @@
 """The player's modules joined into one, for hosts that take a single script.
 
-Every module of assets/player is read once, after those that it imports; `import` lines and the word
-`export` go, so all share one scope. That asks two things of the modules, which are checked here: names
-at their top are used once, and they import from each other alone.
+Every module of assets/player (and of assets/lessons) is read once, after those that it imports;
+`import` lines and the word `export` go, so all share one scope. That asks two things of the modules,
+which are checked here: names at their top are used once, and they import from each other alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pathlib import Path
 from minibatch.ui.player.runtime import vega_runtime
 
 FOLDER = Path(__file__).parents[3] / "assets" / "player"
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w.]+)";\n', re.MULTILINE)
+LESSONS = FOLDER.parent / "lessons"
+_IMPORT = re.compile(r'^import \{[^}]*\} from "((?:\./|\.\./player/)[\w.]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:default )?(?=(?:async )?function|class|const|let)", re.MULTILINE)
 _TOP = re.compile(r"^(?:export )?(?:default )?(?:async )?(?:function|class|const|let) (\w+)", re.MULTILINE)
 _RUNTIME_EXPORT = re.compile(r"export\s*\{\s*([\w$]+) as vegaEmbed,?\s*\};?\s*$")
@@ -33,41 +34,60 @@ def styles() -> str:
 @cache
 def component_script() -> str:
     """The module that Streamlit mounts: Vega, the player, and its adapter as the default export."""
-    return f"{_vega()}\n{_joined('streamlit.js')}\nexport default mount;\n"
+    return f"{_vega()}\n{_joined(FOLDER / 'streamlit.js')}\nexport default mount;\n"
 
 
 @cache
 def page_script() -> str:
     """The module of a page of its own: it calls `openPage` in assets/player/page.js itself."""
-    return f"{_vega()}\n{_joined('page.js')}\n"
+    return f"{_vega()}\n{_joined(FOLDER / 'page.js')}\n"
 
 
-def _joined(entry: str) -> str:
-    order: list[str] = []
+@cache
+def lesson_styles() -> str:
+    """The CSS of lessons and of the players in them."""
+    return "\n".join([styles(), *(path.read_text(encoding="utf-8") for path in sorted(LESSONS.glob("*.css")))])
+
+
+@cache
+def lesson_component_script() -> str:
+    """As `component_script`, for lessons and the interview room."""
+    return f"{_vega()}\n{_joined(LESSONS / 'streamlit.js')}\nexport default mountLesson;\n"
+
+
+@cache
+def site_script() -> str:
+    """A classic script, which a page opened from disk may load: it leaves `openLessonPage` and nothing else."""
+    joined = _joined(LESSONS / "page.js")
+    return f'(() => {{\n"use strict";\n{_vega()}\n{joined}\nwindow.openLessonPage = openLessonPage;\n}})();\n'
+
+
+def _joined(entry: Path) -> str:
+    order: list[Path] = []
     _visit(entry, order, ())
     owner: dict[str, str] = {}
     parts = []
-    for name in order:
-        text = (FOLDER / name).read_text(encoding="utf-8")
+    for path in order:
+        text = path.read_text(encoding="utf-8")
         for top in _TOP.findall(text):
             if top in owner:
-                raise BundleError(f"{top} stands at the top of {owner[top]} and of {name}: rename one")
-            owner[top] = name
+                raise BundleError(f"{top} stands at the top of {owner[top]} and of {path.name}: rename one")
+            owner[top] = path.name
         body = _EXPORT.sub("", _IMPORT.sub("", text))
         if re.search(r"^(import|export)\b", body, re.MULTILINE):
-            raise BundleError(f"{name} imports or exports in a way that this bundler does not know")
+            raise BundleError(f"{path.name} imports or exports in a way that this bundler does not know")
         parts.append(body)
     return "\n".join(parts)
 
 
-def _visit(name: str, order: list[str], above: tuple[str, ...]) -> None:
-    if name in above:
-        raise BundleError(f"{' -> '.join([*above, name])}: modules import each other in a circle")
-    if name in order:
+def _visit(path: Path, order: list[Path], above: tuple[Path, ...]) -> None:
+    if path in above:
+        raise BundleError(f"{' -> '.join(each.name for each in [*above, path])}: modules import each other in a circle")
+    if path in order:
         return
-    for imported in _IMPORT.findall((FOLDER / name).read_text(encoding="utf-8")):
-        _visit(imported, order, (*above, name))
-    order.append(name)
+    for imported in _IMPORT.findall(path.read_text(encoding="utf-8")):
+        _visit((path.parent / imported).resolve(), order, (*above, path))
+    order.append(path)
 
 
 def _vega() -> str:

@@ -1,0 +1,11 @@
+// A figure of the registry, with where it comes from.
+
+import { el } from "../player/dom.js";
+
+export function claimBlock(block, { words }) {
+  const isLink = /^https:\/\//.test(block.source);
+  const source = isLink ? el("a", { href: block.source, rel: "noreferrer", text: block.source.replace(/^https:\/\//, "") }) : el("span", { text: block.source });
+  const facts = el("p", { class: "mbl-caption" }, `${words("source")} `, source);
+  const standing = el("p", { class: "mbl-caption", text: words("claim_checked", { standing: block.standing, date: block.checked }) });
+  return { element: el("div", { class: "mbl-claim" }, el("p", { class: "mbl-claim-words", text: block.words }), el("p", { text: block.of }), facts, standing) };
+}

@@ -1,0 +1,8 @@
+// What the presenter alone reads.
+
+import { el } from "../player/dom.js";
+import { safeHtml } from "./lesson_parts.js";
+
+export function notesBlock(block, { words }) {
+  return { element: el("aside", { class: "mbl-notes", "aria-label": words("notes") }, el("p", { class: "mbl-kicker", text: words("notes") }), safeHtml("div", "mbl-text", block.html)) };
+}

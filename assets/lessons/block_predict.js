@@ -1,0 +1,68 @@
+// A number said before it is shown.
+
+import { el } from "../player/dom.js";
+import { Card, numberEntry } from "./card.js";
+import { factorBetween, safeHtml, withUnit } from "./lesson_parts.js";
+
+const RIGHT_FACTOR = 1.25;
+const CLOSE_FACTOR = 2;
+
+export function predictBlock(block, context) {
+  return numberCard(block, context, {
+    kicker: context.words("predict"),
+    html: block.reveal_html,
+    grade: (factor) => (factor <= RIGHT_FACTOR ? true : factor <= CLOSE_FACTOR ? null : false),
+  });
+}
+
+/** A question for a number. @param {(factor: number) => boolean|null} grade */
+export function numberCard(block, context, { kicker, html, grade }) {
+  const { words, language } = context;
+  const entry = numberEntry(words, words("your_number"), block.unit, () => {
+    const value = entry.value();
+    if (value === null) card.complain(words("number_missing"));
+    else card.commit(grade(factorBetween(value, block.answer)), value);
+  });
+  const verdict = (right, answer) => {
+    const said = { said: withUnit(answer, block.unit, language), answer: block.answer_words };
+    const factor = factorBetween(answer, block.answer);
+    const outcome = words(right ? "predict_right" : right === null ? "predict_close" : "predict_wrong", said);
+    const times = withUnit(factor, "x", language);
+    if (right || !Number.isFinite(factor)) return outcome;
+    return `${outcome} ${words(Math.abs(answer) < Math.abs(block.answer) ? "too_low" : "too_high", { times })}`;
+  };
+  const reveal = (answer) => el("div", {},
+    el("p", { class: "mbl-answer" }, el("span", { text: `${words("answer")} ` }), el("strong", { text: block.answer_words })),
+    answer === null ? null : logStrip(answer, block, context), safeHtml("div", "mbl-text", html));
+  const restore = (answer) => {
+    if (!Number.isFinite(answer)) throw new TypeError("expected a number");
+    entry.input.value = answer;
+  };
+  const card = new Card(block, context, { kicker, parts: { verdict, reveal, restore, lock: entry.lock } });
+  card.controls.append(entry.element);
+  card.begin();
+  return { element: card.element, card, poll: guessesFor(block, context) };
+}
+
+/** Where the guess lies from the answer, in factors of two to either side. */
+function logStrip(answer, block, { words, language }) {
+  const distance = Math.log2(answer / block.answer);
+  if (!Number.isFinite(distance)) return null;
+  const span = Math.max(2, Math.ceil(Math.abs(distance)));
+  const at = (octaves) => `${50 + (Math.max(-span, Math.min(span, octaves)) / span) * 48}%`;
+  const tick = (octaves) => el("i", { class: "mbl-tick", style: `left:${at(octaves)}` });
+  const ticks = Array.from({ length: 2 * span + 1 }, (_, k) => tick(k - span));
+  const close = el("i", { class: "mbl-close-band", style: `left:${at(-1)};right:calc(100% - ${at(1)})` });
+  return el("div", { class: "mbl-strip", "aria-hidden": "true" }, close, ...(span <= 12 ? ticks : []),
+    el("b", { class: "mbl-strip-answer", style: "left:50%" }), el("b", { class: "mbl-strip-guess", style: `left:${at(distance)}` }),
+    el("span", { style: `left:${at(distance)}`, class: distance > 0 ? "mbl-strip-left" : "mbl-strip-right", text: words("you_said", { said: withUnit(answer, block.unit, language) }) }));
+}
+
+/** Four sizes to vote for: a grid of 1 and 3 in every decade that gives away nothing by its place. */
+function guessesFor(block, context) {
+  if (!(block.answer > 0)) return null;
+  const nearest = Math.round(Math.log10(block.answer) * 2);
+  const first = nearest - context.chance(block, 4);
+  const size = (k) => (k % 2 === 0 ? 1 : 3) * 10 ** Math.floor(k / 2);
+  return [0, 1, 2, 3].map((k) => context.words("about", { value: withUnit(size(first + k), block.unit, context.language) }));
+}

@@ -1,0 +1,23 @@
+// A show of hands, counted by the presenter before anything is told.
+
+import { el } from "../player/dom.js";
+
+/** Counts for some options, as bars. Nothing of it is kept. */
+export function handsPoll(options, words) {
+  const rows = options.map((option) => {
+    const input = el("input", { type: "number", min: 0, max: 9999, step: 1, inputmode: "numeric", "aria-label": words("hands_for", { option }), on: { input: () => draw() } });
+    const fill = el("i");
+    const share = el("span", { class: "mbl-share" });
+    return { input, fill, share, element: el("li", {}, el("span", { class: "mbl-poll-text", text: option }), input, el("span", { class: "mbl-poll-bar" }, fill), share) };
+  });
+  const countOf = ({ input }) => Math.max(0, Math.min(9999, Math.floor(input.valueAsNumber) || 0));
+  const draw = () => {
+    const total = rows.reduce((sum, row) => sum + countOf(row), 0);
+    for (const row of rows) {
+      const share = total ? countOf(row) / total : 0;
+      row.fill.style.width = `${100 * share}%`;
+      row.share.textContent = total ? `${Math.round(100 * share)} %` : "";
+    }
+  };
+  return el("div", {}, el("p", { class: "mbl-kicker", text: words("hands") }), el("ul", { class: "mbl-hands" }, ...rows.map(({ element }) => element)));
+}

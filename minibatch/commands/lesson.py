@@ -1,0 +1,88 @@
+"""`lesson`: begin a new lesson, or check those there are and the interview room."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from minibatch.learning.check import check_lessons, check_room
+from minibatch.learning.lesson import FOLDER
+from minibatch.recording.storage import write_atomically
+
+TEMPLATE = """---
+id: {id}
+title: {title}
+minutes: 8
+prerequisites: []
+goals:
+  - Say what the learner can do afterwards
+runs:
+  chat: {{recording: chat}}
+---
+
+# {title}
+
+Static batching wrote {{{{ chat.static.output_throughput }}}},
+continuous batching {{{{ chat.continuous.output_throughput }}}}.
+
+```player
+run: chat
+focus: continuous
+```
+
+```quiz
+type: choice
+ask: Which policy is done first?
+options:
+  - {{text: continuous, right: true}}
+  - {{text: static, why: Its slots wait for the longest answer.}}
+explain: Slots refill as soon as a request ends.
+check: [chat.continuous.duration < chat.static.duration]
+```
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    parser = subparsers.add_parser("lesson", help=__doc__.split(": ", 1)[1], description=__doc__)
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    new = actions.add_parser("new", help="a folder with a lesson that works, to change")
+    new.add_argument("name", help="a-z, 0-9 and hyphens")
+    new.set_defaults(execute=_new)
+    check = actions.add_parser("check", help="links, claims, and every answer against a run")
+    check.add_argument("names", nargs="*", metavar="NAME", help="of a folder, or an id (default: every lesson)")
+    check.set_defaults(execute=_check)
+    for action in (new, check):
+        action.add_argument("--folder", type=Path, default=FOLDER, help="that holds the lessons (default: lessons)")
+
+
+def _new(options: argparse.Namespace) -> int:
+    name = options.name
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
+        raise ValueError(f"{name!r} is no name of a lesson: use a-z, 0-9 and hyphens")
+    path = options.folder / name / "lesson.md"
+    if path.parent.exists():
+        raise ValueError(f"{path.parent} is there already: choose another name")
+    path.parent.mkdir(parents=True)
+    title = name.replace("-", " ").capitalize()
+    write_atomically(path, TEMPLATE.format(id=name, title=title).encode())
+    Console(soft_wrap=True, highlight=False).print(f"{path}: write, then python -m minibatch lesson check {name}")
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    console, wrong, count = Console(soft_wrap=True, highlight=False), 0, 0
+    files = check_lessons(options.folder, options.names)
+    for path, problems in chain(files, () if options.names or options.folder != FOLDER else check_room()):
+        count += 1
+        wrong += len(problems)
+        console.print(f"{path}: {'sound' if not problems else f'{len(problems)} to mend'}", markup=False)
+        for problem in problems:
+            console.print(f"  {problem}", markup=False)
+    if not count:
+        raise ValueError(f"there is no lesson in {options.folder}: begin one with python -m minibatch lesson new NAME")
+    return 1 if wrong else 0

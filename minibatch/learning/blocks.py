@@ -1,0 +1,187 @@
+"""Blocks of a lesson with their values: what a page shows, what a learner is asked, and what is right."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from minibatch.analysis.claims import find_claim
+from minibatch.analysis.summary import Row
+from minibatch.learning.expressions import METRIC_ROWS, Figures, metric_words
+from minibatch.learning.fields import Fields
+from minibatch.learning.markup import Piece
+from minibatch.learning.quiz import quiz_block
+from minibatch.learning.run_spec import Spec, check_spec
+from minibatch.learning.text import Href, to_html
+from minibatch.scheduling import POLICIES
+from minibatch.scheduling.config import SchedulerConfig
+
+Block = dict[str, Any]
+_MOST_SETTINGS = 24
+_KNOBS = SchedulerConfig.__slots__
+
+
+class Blocks:
+    """Turns the pieces of one lesson into blocks.
+
+    Args:
+        runs: specs by name; blocks that state a run of their own add to them.
+        href: where a lesson stands.
+    """
+
+    def __init__(self, runs: dict[str, Spec], href: Href) -> None:
+        self.runs = runs
+        self.figures = Figures(runs)
+        self._href = href
+        self._makers: Mapping[str, Callable[[Fields], Block]] = {
+            "player": self._player, "chart": self._chart, "explore": self._explore, "predict": self._predict,
+            "quiz": self._quiz, "source": self._source, "claim": self._claim,
+        }  # fmt: skip
+
+    def block(self, piece: Piece) -> Block:
+        """Raises ValueError: something in it is wrong; the sentence says what was expected."""
+        if piece.kind in ("text", "notes"):
+            return {"kind": piece.kind, "html": self.html(piece.text)}
+        fields = Fields(piece.kind, piece.fields)
+        block = {"kind": piece.kind, **self._makers[piece.kind](fields)}
+        fields.end()
+        return block
+
+    def html(self, text: str, inline: bool = False) -> str:
+        return to_html(text, self.figures, self._href, inline)
+
+    def _run(self, fields: Fields) -> str:
+        name = fields.text("run")
+        if name not in self.runs:
+            raise ValueError(f"there is no run {name!r}: the front matter has {', '.join(self.runs) or 'none'}")
+        return name
+
+    def _player(self, fields: Fields) -> Block:
+        run = self._run(fields)
+        options: Block = {}
+        if fields.has("policies"):
+            options["policies"] = fields.items("policies")
+        for name, choices in (("focus", tuple(POLICIES)), ("view", ("whole", "close")), ("controls", ("all", "none"))):
+            if fields.has(name):
+                options[name] = fields.one_of(name, choices)
+        if fields.has("start_s"):
+            options["start_s"] = fields.number("start_s")
+        if fields.has("loop_s"):
+            options["loop_s"] = [float(each) for each in fields.items("loop_s", 2)]
+        return {"run": run, "options": options, "caption_html": self.html(fields.text("caption", ""), True)}
+
+    def _chart(self, fields: Fields) -> Block:
+        kind = fields.one_of("type", ("bars", "lines", "points"), "bars")
+        series = []
+        for given in fields.items("series"):
+            part = Fields("a series", given if isinstance(given, dict) else {})
+            points = [_pair(point) for point in part.items("points")]
+            where = [x if kind == "bars" else self.figures.number(x) for x, _ in points]
+            values = [self.figures.number(y) for _, y in points]
+            series.append({"name": part.text("name", " "), "points": list(zip(where, values, strict=True))})
+            part.end()
+        log = fields.items("log", 0, ())
+        if set(log) - {"x", "y"}:
+            raise ValueError(f"log of chart is {log}: expected some of x, y")
+        return {
+            "type": kind, "title": self.html(fields.text("title"), True), "x": fields.text("x", ""),
+            "y": fields.text("y"), "log": log, "series": series, "lies": fields.flag("lies"),
+            "caption_html": self.html(fields.text("caption", ""), True),
+        }  # fmt: skip
+
+    def _explore(self, fields: Fields) -> Block:
+        run, knobs = self._run(fields), fields.mapping("knobs")
+        shown = [_metric_row(key) for key in fields.items("show")]
+        policy = "" if "policy" in knobs else fields.one_of("policy", tuple(POLICIES))
+        lists = [value if isinstance(value, list) else [value] for value in knobs.values()]
+        choices = list(product(*lists))
+        if not 2 <= len(choices) <= _MOST_SETTINGS:
+            raise ValueError(f"the knobs of explore make {len(choices)} settings: expected 2 to {_MOST_SETTINGS}")
+        find, settings = fields.text("find"), []
+        for values in choices:
+            setting = dict(zip(knobs, values, strict=True))
+            metrics, clock = self._setting(run, setting, policy)
+            kept = {row.key: metrics[row.key] for row in shown}
+            words = {key: metric_words(key, value) for key, value in kept.items()}
+            found = self.figures.holds(find, metrics)
+            settings.append({"values": setting, "metrics": kept, "words": words, "found": found, "run": None})
+        if not any(setting["found"] for setting in settings):
+            raise ValueError(f"no setting of explore meets `{find}`: expected at least one")
+        if all(setting["found"] for setting in settings):
+            raise ValueError(f"every setting of explore meets `{find}`: expected one that does not")
+        return {
+            "ask_html": self.html(fields.text("ask")), "clock": clock, "settings": settings,
+            "knobs": [{"name": name, "label": name, "values": each} for name, each in zip(knobs, lists, strict=True)],
+            "show": [{"key": row.key, "label": _label(row), "unit": row.unit, "better": row.better} for row in shown],
+            "reveal_html": self.html(fields.text("reveal", "")),
+        }  # fmt: skip
+
+    def _setting(self, run: str, setting: Mapping[str, Any], policy: str) -> tuple[Mapping[str, Any], str]:
+        """The metrics of `run` with some things set otherwise."""
+        spec = varied(self.runs[run], {name: value for name, value in setting.items() if name != "policy"})
+        return Figures({run: spec}).metrics(run, str(setting.get("policy", policy)))
+
+    def _predict(self, fields: Fields) -> Block:
+        return {"ask_html": self.html(fields.text("ask")), **answer(fields, self.figures),
+                "reveal_html": self.html(fields.text("reveal", ""))}  # fmt: skip
+
+    def _quiz(self, fields: Fields) -> Block:
+        return quiz_block(fields, self.figures, self.html)
+
+    def _source(self, fields: Fields) -> Block:
+        policy = fields.one_of("policy", tuple(POLICIES))
+        path = Path(inspect.getsourcefile(type(POLICIES[policy])) or "")
+        return {"policy": policy, "file": path.name, "code": path.read_text(encoding="utf-8"),
+                "caption_html": self.html(fields.text("caption", ""), True)}  # fmt: skip
+
+    def _claim(self, fields: Fields) -> Block:
+        claim = find_claim(fields.text("id"))
+        return {"id": claim.id, "words": claim.words, "of": claim.of, "source": claim.source,
+                "standing": claim.standing, "checked": str(claim.checked)}  # fmt: skip
+
+
+def answer(fields: Fields, figures: Figures) -> Block:
+    """The number that is asked for, in words and in its unit."""
+    unit = fields.text("unit", " ").strip()
+    figure = figures.figure(fields.text("answer"))
+    words = figure.words if unit and unit in figure.words else f"{figure.words} {unit}".strip()
+    return {"answer": figure.value, "answer_words": words, "unit": unit}
+
+
+def varied(spec: Spec, changes: Mapping[str, Any]) -> Spec:
+    """`spec` with knobs, its own fields or those of its traffic set otherwise.
+
+    Raises:
+        ValueError: it can't be changed in that way.
+    """
+    if changes and "recording" in spec:
+        raise ValueError("a recording is what it is: only policy can be moved; take a modelled run for other knobs")
+    changed = {**spec, "knobs": dict(spec.get("knobs", {}))}
+    for name, value in changes.items():
+        if name in _KNOBS:
+            changed["knobs"][name] = value
+        elif "traffic" in spec and name in ("arrivals", "prompt_lengths", "output_lengths", "users", "think_s"):
+            changed["traffic"] = {**changed["traffic"], name: value}
+        else:
+            changed[name] = value
+    check_spec(changed)
+    return changed
+
+
+def _pair(point: Any) -> Sequence[Any]:
+    if not isinstance(point, list | tuple) or len(point) != 2:
+        raise ValueError(f"{point!r} is no point: expected [x, y]")
+    return point
+
+
+def _metric_row(key: Any) -> Row:
+    if key not in METRIC_ROWS:
+        raise ValueError(f"there is no metric {key!r} to show: expected some of {', '.join(METRIC_ROWS)}")
+    return METRIC_ROWS[key]
+
+
+def _label(row: Row) -> str:
+    return row.brief or f"{row.words}"

@@ -1,0 +1,98 @@
+"""The check of lessons: that they can be shown, and that runs say what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from minibatch.learning.errors import LessonError, Problem
+from minibatch.learning.lesson import FOLDER, Outline, compile_lesson, file_of, folders, read_outline
+from minibatch.learning.room import EXERCISES, QUESTIONS, read_exercises, read_questions
+from minibatch.learning.text import to_html
+
+
+def check_lessons(root: Path = FOLDER, names: Iterable[str] = ()) -> Iterator[tuple[Path, list[Problem]]]:
+    """Every file of a lesson, and what is wrong with it; all of them, or those of some folders or ids.
+
+    Raises:
+        ValueError: there is no lesson of that name.
+    """
+    wanted, outlines = set(names), _outlines(root)
+    for folder in folders(root):
+        outline = outlines.get(folder)
+        own = {folder.name, outline.id if outline else ""}
+        if wanted and not wanted & own:
+            continue
+        wanted -= own
+        for language in outline.languages if outline else ("en",):
+            yield file_of(folder, language), check_file(folder, language, outlines)
+    if names and wanted:
+        raise ValueError(f"there is no lesson {sorted(wanted)[0]!r} in {root}")
+
+
+def check_file(folder: Path, language: str, outlines: dict[Path, Outline]) -> list[Problem]:
+    """What is wrong with one file."""
+    path, ids = file_of(folder, language), [each.id for each in outlines.values()]
+
+    def href(lesson_id: str) -> str:
+        if lesson_id not in ids:
+            raise ValueError(f"a link leads to lesson {lesson_id!r}: expected one of {', '.join(ids)}")
+        return lesson_id
+
+    lesson, problems = compile_lesson(folder, language, href)
+    outline = outlines.get(folder)
+    if lesson is None or outline is None:
+        return problems
+    for needed in lesson.outline.prerequisites:
+        if needed not in ids:
+            problems.append(Problem(path, 1, f"prerequisite {needed!r}: expected the id of a lesson"))
+    if language == "en":
+        if ids.count(outline.id) > 1:
+            problems.append(Problem(path, 1, f"id {outline.id!r} is another lesson's: expected one of its own"))
+        return problems
+    english, _ = compile_lesson(folder, "en", href)
+    if lesson.outline.id != outline.id:
+        problems.append(Problem(path, 1, f"id is {lesson.outline.id!r}: expected {outline.id!r}, as in English"))
+    if english and [each["kind"] for each in english.blocks] != [each["kind"] for each in lesson.blocks]:
+        problems.append(Problem(path, 1, "expected the same kinds of blocks in the same order as in lesson.md"))
+    return problems
+
+
+def _outlines(root: Path) -> dict[Path, Outline]:
+    found = {}
+    for folder in folders(root):
+        try:
+            found[folder] = read_outline(folder)
+        except LessonError:
+            continue  # its own check says why
+    return found
+
+
+def check_room() -> Iterator[tuple[Path, list[Problem]]]:
+    """The interview room's files, and what is wrong with each: its form, its figures, and what runs contradict."""
+    for path, check in ((EXERCISES, _check_exercises), (QUESTIONS, _check_questions)):
+        try:
+            yield path, check()
+        except LessonError as error:
+            yield path, [error.problem]
+
+
+def _check_exercises() -> list[Problem]:
+    read_exercises()
+    return []
+
+
+def _check_questions() -> list[Problem]:
+    problems = []
+    for question in read_questions():
+        experiment, figures = question.experiment, question.figures
+        texts = [question.ask, question.answer, *question.rubric, *([experiment.caption] if experiment else [])]
+        try:
+            for text in texts:
+                to_html(text, figures, str)
+            for condition in experiment.check if experiment else ():
+                if not figures.holds(condition):
+                    raise ValueError(f"the run contradicts the answer: `{condition}` does not hold")
+        except ValueError as error:
+            problems.append(Problem(QUESTIONS, question.line, f"{question.id}: {error}"))
+    return problems

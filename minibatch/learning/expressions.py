@@ -1,0 +1,285 @@
+"""Figures in a lesson: small sums over runs, steps and the registries. Parsed as Python's syntax, never run as code."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from minibatch.analysis.accelerators import find_accelerator, load_accelerators
+from minibatch.analysis.claims import load_claims, scaled
+from minibatch.analysis.formats import percent, three_figures
+from minibatch.analysis.metrics import Metrics, compute_metrics
+from minibatch.analysis.models import find_shape, load_models
+from minibatch.analysis.summary import ROWS, Row
+from minibatch.engine.ceilings import Ceilings
+from minibatch.engine.costs import ModelShape, Totals, operators, sum_of
+from minibatch.engine.step_model import StepModel
+from minibatch.learning.run_spec import Spec, run_of
+
+METRIC_ROWS: dict[str, Row] = {row.key: row for row in ROWS}
+_SUMS: dict[type, Callable[[Any, Any], float]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+}  # fmt: skip
+_COMPARISONS: dict[type, Callable[[Any, Any], bool]] = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
+_STEP_UNITS = {"ms": "ms", "flops": "FLOP/s", "bytes": "bytes", "intensity": "FLOP/byte", "tokens_per_s": "tok/s"}
+_LARGEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number with what is known of it.
+
+    Attributes:
+        words: as it is shown, with its unit.
+        standing: "measured", "modelled", "calculated", or the standing and source of a claim.
+    """
+
+    value: float
+    words: str
+    standing: str
+
+
+class Figures:
+    """The values of expressions over `runs`, specs by name."""
+
+    def __init__(self, runs: Mapping[str, Spec]) -> None:
+        self.runs = runs
+        self._metrics: dict[tuple[str, str], tuple[Metrics, str]] = {}
+
+    def figure(self, text: str) -> Figure:
+        """The value of an expression, and how it is shown; `| 0.1f`, `| percent` or `| x` may end it.
+
+        Raises:
+            ValueError: it is no such expression, or its value does not exist; the sentence says what was expected.
+        """
+        text, _, style = (part.strip() for part in text.partition("|"))
+        node = _parse(text)
+        found = self._reference(node)
+        if found is None:
+            value = self._number(node, {})
+            found = Figure(value, three_figures(value), self._standing(node))
+        return found if not style else Figure(found.value, _styled(found.value, style), found.standing)
+
+    def number(self, given: Any) -> float:
+        """The value of an expression, or a number as it is."""
+        if isinstance(given, int | float) and not isinstance(given, bool):
+            return float(given)
+        if not isinstance(given, str):
+            raise ValueError(f"{given!r} is no expression and no number")
+        return self.figure(given).value
+
+    def holds(self, text: str, names: Mapping[str, float | None] | None = None) -> bool:
+        """Whether a condition is true; `names` are values that stand in it by themselves."""
+        return self._condition(_parse(text), names or {})
+
+    def metrics(self, run: str, policy: str) -> tuple[Metrics, str]:
+        """Every metric of one run under one policy, and the word for its clock."""
+        key = (run, policy)
+        if key not in self._metrics:
+            if run not in self.runs:
+                raise ValueError(f"there is no run {run!r}: the front matter has {', '.join(self.runs) or 'none'}")
+            recordings = {each.header.policy: each for each in run_of(self.runs[run])}
+            if policy not in recordings:
+                raise ValueError(f"run {run!r} has no policy {policy!r}: it has {', '.join(recordings)}")
+            self._metrics[key] = _all_metrics(recordings[policy]), recordings[policy].header.clock
+        return self._metrics[key]
+
+    # -- parts of an expression -------------------------------------------------------------------
+
+    def _reference(self, node: ast.expr) -> Figure | None:
+        """A run's metric, a claim, a step or a registry's figure; None for sums of them."""
+        if isinstance(node, ast.Attribute):
+            path = _path(node)
+            if len(path) == 2 and path[0] == "claim":
+                return _claim(path[1])
+            if len(path) == 3:
+                metrics, clock = self.metrics(path[0], path[1])
+                return _metric(path[2], metrics, clock)
+            raise ValueError(f"{'.'.join(path)} is no figure: expected run.policy.metric or claim.id")
+        if isinstance(node, ast.Call):
+            return _call(node)
+        return None
+
+    def _number(self, node: ast.expr, names: Mapping[str, float | None]) -> float:
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+            return float(node.value)
+        if isinstance(node, ast.BinOp) and type(node.op) in _SUMS:
+            left, right = self._number(node.left, names), self._number(node.right, names)
+            if isinstance(node.op, ast.Div) and not right:
+                raise ValueError("it divides by a figure that is 0")
+            return _SUMS[type(node.op)](left, right)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return -self._number(node.operand, names)
+        if isinstance(node, ast.Name):
+            if node.id not in names:
+                raise ValueError(f"{node.id} is no figure here: expected run.policy.metric, claim.id or one of "
+                                 f"{', '.join(names) or 'the functions'}")  # fmt: skip
+            value = names[node.id]
+            if value is None:
+                raise ValueError(f"{node.id} has no value in this run")
+            return float(value)
+        found = self._reference(node)
+        if found is None:
+            raise ValueError(f"{ast.unparse(node)} is no sum of figures")
+        return found.value
+
+    def _condition(self, node: ast.expr, names: Mapping[str, float | None]) -> bool:
+        if isinstance(node, ast.BoolOp):
+            parts = [self._condition(part, names) for part in node.values]
+            return all(parts) if isinstance(node.op, ast.And) else any(parts)
+        if not isinstance(node, ast.Compare) or not all(type(op) in _COMPARISONS for op in node.ops):
+            raise ValueError(f"{ast.unparse(node)} is no condition: expected a comparison with <, <=, > or >=")
+        values = [self._number(part, names) for part in (node.left, *node.comparators)]
+        return all(_COMPARISONS[type(op)](a, b) for op, a, b in zip(node.ops, values, values[1:], strict=False))
+
+    def _standing(self, node: ast.expr) -> str:
+        """The words of all that a sum is made of."""
+        words = []
+        for part in ast.walk(node):
+            if isinstance(part, ast.Attribute) and (path := _path(part)) and len(path) == 3:
+                words.append(self.metrics(path[0], path[1])[1])
+        return ", ".join(dict.fromkeys(words)) or "calculated"
+
+
+def _parse(text: str) -> ast.expr:
+    if len(text) > _LARGEST:
+        raise ValueError(f"an expression is longer than {_LARGEST} characters")
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, RecursionError, MemoryError):
+        raise ValueError(f"{text!r} is no expression: expected sums of figures such as chat.static.duration") from None
+
+
+def _path(node: ast.expr) -> list[str]:
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.insert(0, node.attr)
+        node = node.value
+    return [node.id, *names] if isinstance(node, ast.Name) else []
+
+
+def _all_metrics(recording: Any) -> dict[str, float | int | None]:
+    return {**compute_metrics(recording), "num_iterations": recording.num_iterations}
+
+
+def _metric(name: str, metrics: Metrics, clock: str) -> Figure:
+    if name not in metrics:
+        raise ValueError(f"there is no metric {name!r}: expected one of METRICS.md, such as output_throughput")
+    value = metrics[name]
+    if value is None:
+        raise ValueError(f"{name} has no value in this run")
+    return Figure(float(value), metric_words(name, value), clock)
+
+
+def metric_words(name: str, value: float | None) -> str:
+    """A metric with its unit, as the table shows it."""
+    row = METRIC_ROWS.get(name)
+    if row and row.key == "num_preemptions" and value is not None:
+        return f"{value:,.0f}"
+    if row is None or value is None:
+        return three_figures(value)
+    return f"{row.show(value)} {row.unit}".strip()
+
+
+def _styled(value: float, style: str) -> str:
+    if style == "percent":
+        return f"{percent(value)} %"
+    if style == "x":
+        return f"{three_figures(value)}x"
+    try:
+        return f"{value:{style}}"
+    except ValueError:
+        raise ValueError(f"{style!r} is no format: expected percent, x or one of Python's, such as 0.1f") from None
+
+
+def _claim(name: str) -> Figure:
+    claims = load_claims()
+    found = claims.get(name.replace("_", "-")) or claims.get(name)
+    if found is None:
+        raise ValueError(f"there is no claim {name!r} in assets/registry/claims.toml")
+    return Figure(found.value, found.words, f"{found.of}: {found.source_in_words}, checked {found.checked}")
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def _named(node: ast.expr, known: Mapping[str, Any], what: str) -> str:
+    wanted = _plain(node.id) if isinstance(node, ast.Name) else ""
+    for name in known:
+        if _plain(name) == wanted:
+            return name
+    raise ValueError(f"{ast.unparse(node)} is no {what}: expected one of {', '.join(known)}")
+
+
+def _shape(node: ast.expr) -> ModelShape:
+    return find_shape(_named(node, load_models(), "model"))
+
+
+def _ceilings(node: ast.expr, devices: int = 1) -> Ceilings:
+    return find_accelerator(_named(node, load_accelerators(), "accelerator")).ceilings("auto", devices)
+
+
+def _call(node: ast.Call) -> Figure:
+    path = _path(node.func) if isinstance(node.func, ast.Attribute) else [getattr(node.func, "id", "")]
+    if path[0] == "step" and len(path) == 2:
+        return _step(path[1], node)
+    if len(node.args) != 1 or node.keywords:
+        raise ValueError(f"{ast.unparse(node)} takes one name")
+    (name,) = node.args
+    if path == ["kv_bytes"]:
+        value = _shape(name).kv_bytes_per_token
+        return Figure(value, f"{value:,} bytes", "calculated")
+    if path == ["weights"]:
+        value = _shape(name).weight_bytes
+        return Figure(value, scaled(value, "B"), "calculated")
+    if path == ["ridge"]:
+        ridge = _ceilings(name).ridge
+        return Figure(ridge, f"{three_figures(ridge)} FLOP/byte", "calculated from the data sheet")
+    raise ValueError(f"{ast.unparse(node)} is no figure: expected step.ms(...), kv_bytes(), weights() or ridge()")
+
+
+def _step(what: str, node: ast.Call) -> Figure:
+    """One modelled step: so many decodes of so much context each, a prefill, or both."""
+    if what not in _STEP_UNITS or len(node.args) != 2:
+        raise ValueError(f"expected step.WHAT(accelerator, model, batch=, context=, prefill=), WHAT one of "
+                         f"{', '.join(_STEP_UNITS)}")  # fmt: skip
+    given = {"batch": 0, "context": 0, "prefill": 0, "devices": 1}
+    for keyword in node.keywords:
+        number = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+        if keyword.arg not in given or not isinstance(number, int) or not 0 <= number <= 10_000_000:
+            raise ValueError(f"{ast.unparse(node)}: expected whole numbers for some of {', '.join(given)}")
+        given[keyword.arg] = number
+    batch, context, prefill = given["batch"], max(1, given["context"]), given["prefill"]
+    if batch + prefill < 1:
+        raise ValueError(f"{ast.unparse(node)}: expected batch or prefill of at least 1")
+    shape, ceilings = _shape(node.args[1]), _ceilings(node.args[0], max(1, given["devices"]))
+    totals = Totals(
+        positions=batch + prefill,
+        rectangle=batch * context + prefill * prefill,
+        context=batch * context + prefill,
+        sampled=batch + (prefill > 0),
+    )
+    parts = operators(totals, shape)
+    costs = sum_of(parts)
+    num_bytes = costs.bytes_weights + costs.bytes_kv + costs.bytes_activations
+    seconds = float(StepModel(shape, ceilings).seconds(parts, totals.positions, batch + (prefill > 0)))
+    value = {
+        "ms": seconds * 1e3,
+        "flops": costs.flops / seconds,
+        "bytes": float(num_bytes),
+        "intensity": costs.flops / num_bytes,
+        "tokens_per_s": (batch or prefill) / seconds,
+    }[what]
+    unit = _STEP_UNITS[what]
+    words = (
+        scaled(value, {"bytes": "B"}.get(unit, unit))
+        if unit in ("FLOP/s", "bytes")
+        else f"{three_figures(value)} {unit}"
+    )
+    return Figure(value, words, "modelled")

@@ -1,0 +1,153 @@
+"""What a lesson serves: a bundled recording, or a modelled run by its requests, policies and knobs."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import lru_cache
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from minibatch.recording.schema import Recording
+from minibatch.recording.storage import load
+from minibatch.scheduling import POLICIES
+from minibatch.scheduling.config import SchedulerConfig
+from minibatch.workload.scenarios import SCENARIOS, find_scenario
+
+RECORDINGS = Path(__file__).parents[2] / "assets" / "recordings"
+SOURCES = ("recording", "scenario", "requests", "traffic")
+_SETTINGS = ("policies", "accelerator", "model", "devices", "knobs", "seed")
+_TRAFFIC = ("num_requests", "arrivals", "prompt_lengths", "output_lengths", "users", "think_s")
+_KNOBS = tuple(knob.name for knob in fields(SchedulerConfig))
+_MOST_REQUESTS = 2000
+_SLOTS = 16
+"""As many as can be told apart on a screen."""
+_POOL = 4096
+_BUDGET = 512
+
+Spec = Mapping[str, Any]
+
+
+def check_spec(spec: Any) -> None:
+    """Raises ValueError: `spec` is no run; one sentence says what was expected."""
+    if not isinstance(spec, Mapping):
+        raise ValueError("a run is a mapping, such as {recording: chat}")
+    given = [name for name in SOURCES if name in spec]
+    if len(given) != 1:
+        raise ValueError(f"a run has exactly one of {', '.join(SOURCES)}")
+    known = ("recording", "policies") if given == ["recording"] else (*given, *_SETTINGS)
+    _only(spec, known, "a run of this kind")
+    _only(spec.get("knobs", {}), _KNOBS, "knobs")
+    _only(spec.get("traffic", {}), _TRAFFIC, "traffic")
+    for policy in spec.get("policies", ()):
+        if policy not in POLICIES:
+            raise ValueError(f"there is no policy {policy!r}: use some of {', '.join(POLICIES)}")
+    if "requests" in spec:
+        _check_requests(spec["requests"])
+    count = spec.get("traffic", {}).get("num_requests", 0)
+    if not isinstance(count, int) or count > _MOST_REQUESTS:
+        raise ValueError(f"num_requests is {count}: use a whole number up to {_MOST_REQUESTS:,}")
+
+
+def _only(given: Any, known: tuple[str, ...], what: str) -> None:
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{what} must be a mapping of some of {', '.join(known)}")
+    for name in given:
+        if name not in known:
+            raise ValueError(f"{what} has no {name!r}: expected some of {', '.join(known)}")
+
+
+def _check_requests(requests: Any) -> None:
+    fits = isinstance(requests, list) and requests and len(requests) <= _MOST_REQUESTS
+    if not fits or not all(isinstance(row, list) and len(row) == 3 for row in requests):
+        raise ValueError("requests must be a list of [arrival in s, prompt tokens, output tokens]")
+    for arrival, prompt, output in requests:
+        if not (isinstance(arrival, int | float) and math.isfinite(arrival) and arrival >= 0):
+            raise ValueError(f"an arrival is {arrival!r}: use seconds from 0")
+        if not all(isinstance(tokens, int) and 0 < tokens <= 1_000_000 for tokens in (prompt, output)):
+            raise ValueError(f"a request has {prompt!r} and {output!r} tokens: use whole numbers from 1 to 1,000,000")
+
+
+def run_of(spec: Spec) -> tuple[Recording, ...]:
+    """A recording for each policy, the same for the same spec.
+
+    Raises:
+        ValueError: the spec is none, or the engine refuses it.
+    """
+    check_spec(spec)
+    return _run(json.dumps(spec, sort_keys=True))
+
+
+@lru_cache(maxsize=256)
+def _run(spec_text: str) -> tuple[Recording, ...]:
+    spec = json.loads(spec_text)
+    if "recording" in spec:
+        return _bundled(spec["recording"], spec.get("policies"))
+    from minibatch.engine.session import Job, run_job
+
+    with tempfile.TemporaryDirectory() as folder:
+        settings = _workload(spec, Path(folder))
+        return tuple(run_job(Job(**settings, clock="modelled", seed=spec.get("seed", 0))))
+
+
+def _bundled(name: str, policies: list[str] | None) -> tuple[Recording, ...]:
+    found = sorted(path.stem for path in RECORDINGS.glob("*.mbr"))
+    if name not in found:
+        raise ValueError(f"there is no recording {name!r}: use one of {', '.join(found)}")
+    runs = load(RECORDINGS / f"{name}.mbr")
+    return tuple(run for run in runs if policies is None or run.header.policy in policies)
+
+
+def _workload(spec: Spec, folder: Path) -> dict[str, Any]:
+    """The fields of the `Job`."""
+    from minibatch.analysis.modelled import elsewhere
+
+    model = spec.get("model", "llama-3.1-8b")
+    machine = elsewhere(model, spec.get("accelerator", "H100"), spec.get("devices", 1))
+    own: dict[str, Any] = {}
+    settings: dict[str, Any] = {"policies": tuple(spec.get("policies", POLICIES)), "model": model, **machine}
+    if "scenario" in spec:
+        own = dict(find_scenario(spec["scenario"]).knobs)
+        settings["scenario"] = spec["scenario"]
+        longest = SchedulerConfig().max_model_len
+    else:
+        settings["traffic"], longest = _traffic(spec, folder)
+        own["max_num_seqs"] = _SLOTS
+    return settings | {"config": _config(own | spec.get("knobs", {}), longest)}
+
+
+def _config(knobs: dict[str, Any], longest: int) -> SchedulerConfig:
+    """The knobs given; for the rest a pool that the slots can fill."""
+    chosen = {"max_model_len": longest, "max_num_batched_tokens": _BUDGET, **knobs}
+    slots = chosen.get("max_num_seqs", SchedulerConfig().max_num_seqs)
+    size = chosen.get("block_size", SchedulerConfig().block_size)
+    chosen.setdefault("num_kv_blocks", min(_POOL, slots * math.ceil(chosen["max_model_len"] / size)))
+    return SchedulerConfig(**chosen)
+
+
+def _traffic(spec: Spec, folder: Path) -> tuple[Any, int]:
+    """The traffic, and the most tokens that one of its requests has."""
+    from minibatch.workload.traffic import Traffic
+
+    if "requests" in spec:
+        rows = [
+            f"{arrival},{prompt},{output}" for arrival, prompt, output in sorted(spec["requests"], key=itemgetter(0))
+        ]
+        path = folder / "requests.csv"
+        path.write_text("\n".join(["arrival_s,prompt_tokens,output_tokens", *rows]) + "\n", encoding="utf-8")
+        traffic = Traffic(trace=path, num_requests=len(rows))
+    else:
+        given = dict(spec["traffic"])
+        given["num_users"] = given.pop("users", None)
+        traffic = Traffic(**given)
+    requests, _ = traffic.load(spec.get("seed", 0), 50_000)
+    return traffic, max(request.num_prompt_tokens + request.sampling.max_tokens for request in requests)
+
+
+def titles() -> dict[str, str]:
+    """Titles of the scenarios by name."""
+    return {name: scenario.title for name, scenario in SCENARIOS.items()}

@@ -1,0 +1,147 @@
+"""Lessons and the interview room as the documents that assets/lessons shows, in the app and in the static site."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from minibatch.learning.blocks import Block
+from minibatch.learning.errors import LessonError, Problem
+from minibatch.learning.lesson import FOLDER, Lesson, Outline, compile_lesson, file_of, folders, read_outline
+from minibatch.learning.run_spec import Spec, run_of
+from minibatch.recording.schema import Recording
+from minibatch.ui.lesson_charts import chart_spec, chart_table
+from minibatch.ui.player.bundle import LESSONS
+from minibatch.ui.player.payload import pack
+
+Document = dict[str, Any]
+Link = Callable[[str, str], str]
+"""Where a page of a kind ("lesson", "index", "room") stands, by its id."""
+
+
+def interface_words(language: str) -> dict[str, str]:
+    """The interface's strings in `language`; those that it lacks in English."""
+    words: dict[str, str] = {}
+    for path in (LESSONS / "strings.json", LESSONS / "room_strings.json"):
+        found = _strings(path)
+        words |= found["en"] | found.get(language, {})
+    return words
+
+
+@cache
+def _strings(path: Path) -> dict[str, dict[str, str]]:
+    strings: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
+    return strings
+
+
+def lesson_document(
+    folder: Path, language: str, link: Link, root: Path = FOLDER
+) -> tuple[Document | None, list[Problem]]:
+    """A lesson as a document; None, and what is wrong with it, where it can't be shown."""
+    lesson, problems = compile_lesson(folder, language, lambda lesson_id: link("lesson", lesson_id))
+    if lesson is None:
+        return None, problems
+    outlines, _ = outlines_of(root)
+    position = [outline.id for outline in outlines].index(lesson.outline.id)
+    payloads: dict[str, str] = {}
+    titles = {outline.id: outline.title for outline in outlines}
+    return {
+        "kind": "lesson",
+        "id": lesson.outline.id,
+        "title": lesson.outline.title,
+        "minutes": lesson.outline.minutes,
+        "language": language,
+        "languages": list(lesson.outline.languages),
+        "prerequisites": [{"id": each, "title": titles.get(each, each)} for each in lesson.outline.prerequisites],
+        "goals": list(lesson.outline.goals),
+        "previous": _reference(outlines[position - 1]) if position else None,
+        "next": _reference(outlines[position + 1]) if position + 1 < len(outlines) else None,
+        "strings": interface_words(language),
+        "blocks": [_shown(block, lesson, payloads) for block in lesson.blocks],
+        "runs": payloads,
+    }, []
+
+
+def index_document(language: str = "en", root: Path = FOLDER) -> Document:
+    """All lessons, and in a sentence each those that can't be shown."""
+    outlines, problems = outlines_of(root)
+    lessons = [
+        {
+            "id": outline.id,
+            "title": outline.title,
+            "minutes": outline.minutes,
+            "prerequisites": list(outline.prerequisites),
+            "goals": list(outline.goals),
+        }
+        for outline in outlines
+    ]
+    strings = interface_words(language)
+    return {"kind": "index", "lessons": lessons, "problems": [str(each) for each in problems], "strings": strings}
+
+
+def outlines_of(root: Path = FOLDER) -> tuple[list[Outline], list[Problem]]:
+    """The lessons that can be read, in order, and what is wrong with the others."""
+    outlines, problems = [], []
+    for folder in folders(root):
+        try:
+            outlines.append(read_outline(folder))
+        except LessonError as error:
+            problems.append(error.problem)
+    return outlines, problems
+
+
+def document_bytes(document: Document) -> bytes:
+    """As JSON that can stand in a page: what could end a script there is written otherwise."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").encode()
+
+
+def payload(spec: Spec, policies: list[str] | None = None, words: dict[str, str] | None = None) -> str:
+    """A run for the player, in base64."""
+    runs = [run for run in run_of(spec) if policies is None or run.header.policy in policies]
+    return base64.b64encode(pack(_checked(runs), {"id": "lesson", "link": None, **(words or {})})).decode()
+
+
+def _checked(runs: list[Recording]) -> list[Recording]:
+    if not runs:
+        raise ValueError("a player shows none of the run's policies: expected some of them")
+    return runs
+
+
+def _shown(block: Block, lesson: Lesson, payloads: dict[str, str]) -> Block:
+    """A block with what only the page needs."""
+    if block["kind"] == "chart":
+        kept = {name: block[name] for name in ("kind", "key", "line", "title", "caption_html", "lies")}
+        return {**kept, "spec": chart_spec(block), "table": chart_table(block)}
+    if block["kind"] == "player":
+        options = dict(block["options"])
+        policies = options.pop("policies", None)
+        name = " ".join([block["run"], *(policies or ())])
+        if name not in payloads:
+            payloads[name] = payload(lesson.runs[block["run"]], policies)
+        return {**block, "run": name, "options": options}
+    return block
+
+
+def _reference(outline: Outline) -> dict[str, str]:
+    return {"id": outline.id, "title": outline.title}
+
+
+def lesson_file(lesson_id: str, root: Path = FOLDER) -> Path | None:
+    """The folder of a lesson by its id."""
+    for folder in folders(root):
+        try:
+            if read_outline(folder).id == lesson_id:
+                return folder
+        except LessonError:
+            continue
+    return None
+
+
+def last_change(folder: Path, language: str) -> float:
+    """When the lesson's file was last written, for caches."""
+    return file_of(folder, language).stat().st_mtime
