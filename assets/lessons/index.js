@@ -16,7 +16,7 @@ export function createIndex(host, doc, options = {}) {
     const next = doc.lessons.find(({ id }) => !progress.done[id])?.id;
     list.replaceChildren(...doc.lessons.map((lesson) => lessonRow(lesson, { words, titles, link, progress, isNext: lesson.id === next })));
   };
-  const room = link("room") ? el("p", { class: "mbl-room-link" }, el("a", { href: link("room"), text: words("room") }), ` ${words("room_about")}`) : null;
+  const room = link("room") ? el("p", { class: "mbl-room-link" }, el("a", { href: link("room"), text: words("room") }), ` ${words("room_link_about")}`) : null;
   const problems = (doc.problems ?? []).map((problem) => el("li", { text: problem }));
   host.append(el("header", { class: "mbl-head" }, el("h1", { text: words("lessons") }), el("p", { class: "mbl-lead", text: words("lessons_about") })),
     ...(problems.length ? [el("ul", { class: "mbl-problems", role: "alert" }, ...problems)] : []), list, room, progressTools(words, draw));

@@ -1,6 +1,7 @@
 // A page of lessons: one of them, the list of all, or the interview room.
 
 import { el } from "../player/dom.js";
+import { createPlayer } from "../player/player.js";
 import { chartBlock } from "./block_chart.js";
 import { claimBlock } from "./block_claim.js";
 import { exploreBlock } from "./block_explore.js";
@@ -42,7 +43,7 @@ export function openLesson(host, doc, options = {}) {
   host.append(root);
   themeLesson(root);
   const make = doc.kind === "room" ? createRoom : createIndex;
-  const page = make(root, doc, options);
+  const page = make(root, doc, { createPlayer, ...options });
   const layout = () => {
     if (themeLesson(root)) page?.layout?.();
   };
@@ -60,7 +61,7 @@ class LessonPage {
   constructor(host, doc, options) {
     Object.assign(this, { doc, options });
     this.parameters = new URLSearchParams(options.parameters ?? "");
-    this.hidden = new Set((this.parameters.get("hide") ?? "").split(",").map((name) => name.trim()));
+    this.hidden = new Set((this.parameters.get("hide") ?? "").split(",").map((name) => name.trim()).filter(Boolean));
     this.words = wordsOf(doc.strings);
     this.answers = readProgress().lessons[doc.id] ?? {};
     this.hasAutoplay = true;
@@ -112,7 +113,7 @@ class LessonPage {
       link: (kind, id) => this.options.link?.(kind, id) ?? null,
       enterPresent: () => this.present.enter(),
     };
-    this.built = doc.blocks.filter((block) => BLOCKS[block.kind] && !this.hidden.has(block.kind === "explore" ? "" : block.kind))
+    this.built = doc.blocks.filter((block) => BLOCKS[block.kind] && (block.kind === "explore" || !this.hidden.has(block.kind)))
       .map((block) => ({ block, ...BLOCKS[block.kind](block, context) }));
     for (const { block, element } of this.built) {
       element.classList.add("mbl-block");

@@ -25,8 +25,6 @@ runs:
   chat: {{recording: chat}}
 ---
 
-# {title}
-
 Static batching wrote {{{{ chat.static.output_throughput }}}},
 continuous batching {{{{ chat.continuous.output_throughput }}}}.
 
