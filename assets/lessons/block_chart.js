@@ -13,7 +13,7 @@ export function chartBlock(block, context) {
   const element = el("figure", { class: "mbl-figure-box mbl-chart" }, title, badge, plot, caption, chartTable(block, words));
   const drawing = new ChartDrawing(plot, block.spec, context);
   const expose = () => { badge.hidden = !block.lies || context.hides("answers"); };
-  return { element, expose, retheme: () => drawing.draw(), rescale: () => drawing.draw(), destroy: () => drawing.destroy() };
+  return { element, expose, retheme: () => drawing.draw(), rescale: () => drawing.draw(), beforePrint: () => drawing.draw(true), destroy: () => drawing.destroy() };
 }
 
 /** One Vega view, drawn when it comes near the window and anew when the page's colours change. */
@@ -27,14 +27,17 @@ class ChartDrawing {
     this.observer.observe(plot);
   }
 
-  async draw() {
+  /** @param {boolean} [isWanted] draw it wherever it stands */
+  async draw(isWanted = this.isNear) {
     const { vegaEmbed } = this.context.options;
-    if (!vegaEmbed || !this.isNear) {
+    if (!vegaEmbed || !isWanted) {
       this.destroyView();
       return;
     }
     const turn = (this.turn = (this.turn ?? 0) + 1);
-    const spec = { ...this.spec, config: lessonChartConfig(this.context.theme()) };
+    const theme = this.context.theme();
+    const height = Number.isFinite(this.spec.height) ? { height: this.spec.height * theme.scale } : {};
+    const spec = { ...this.spec, ...height, config: lessonChartConfig(theme) };
     try {
       const result = await vegaEmbed(this.plot, spec, { actions: false, renderer: "svg", ast: true, tooltip: false });
       if (turn !== this.turn || this.isGone) result.finalize();

@@ -62,9 +62,10 @@ class Explore {
     const next = this.block.settings.find((setting) => Object.entries(values).every(([knob, each]) => setting.values[knob] === each));
     if (!next || next === this.setting) return;
     this.#go(next);
-    this.status.textContent = this.#said();
-    if (!next.found) return;
-    if (!this.card.isTold || this.card.element.dataset.state !== "right") this.card.commit(true, this.block.settings.indexOf(next));
+    const isFirst = next.found && this.card.element.dataset.state !== "right";
+    this.status.textContent = isFirst ? "" : this.words(next.found ? "does" : "not_yet"); // the verdict says it the first time
+    if (!isFirst) return;
+    this.card.commit(true, this.block.settings.indexOf(next));
     // The learner goes on moving knobs: the focus stays there.
     this.knobs.find(({ knob }) => knob.name === name)?.inputs.find((each) => each.input.checked)?.input.focus({ preventScroll: true });
   }
@@ -109,10 +110,6 @@ class Explore {
     const percent = then === 0 ? "" : ` ${new Intl.NumberFormat(this.context.language, { style: "percent", maximumSignificantDigits: 2 }).format(Math.abs(now / then - 1))}`;
     const spoken = el("span", { class: "mbl-spoken", text: ` ${words(rises ? "up" : "down")}${isBetter ? `, ${words("better")}` : isWorse ? `, ${words("worse")}` : ""}` });
     return el("td", { class: isBetter ? "mbl-better" : isWorse ? "mbl-worse" : null }, el("span", { "aria-hidden": "true", text: rises ? "▲" : "▼" }), percent, spoken);
-  }
-
-  #said() {
-    return this.words(this.setting.found ? "does" : "not_yet");
   }
 
   #valueWords(value) {

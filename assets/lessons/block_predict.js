@@ -10,13 +10,14 @@ const CLOSE_FACTOR = 2;
 export function predictBlock(block, context) {
   return numberCard(block, context, {
     kicker: context.words("predict"),
+    right: "predict_right",
     html: block.reveal_html,
     grade: (factor) => (factor <= RIGHT_FACTOR ? true : factor <= CLOSE_FACTOR ? null : false),
   });
 }
 
 /** A question for a number. @param {(factor: number) => boolean|null} grade */
-export function numberCard(block, context, { kicker, html, grade }) {
+export function numberCard(block, context, { kicker, html, grade, right: rightKey }) {
   const { words, language } = context;
   const entry = numberEntry(words, words("your_number"), block.unit, () => {
     const value = entry.value();
@@ -26,7 +27,7 @@ export function numberCard(block, context, { kicker, html, grade }) {
   const verdict = (right, answer) => {
     const said = { said: withUnit(answer, block.unit, language), answer: block.answer_words };
     const factor = factorBetween(answer, block.answer);
-    const outcome = words(right ? "predict_right" : right === null ? "predict_close" : "predict_wrong", said);
+    const outcome = words(right ? rightKey : right === null ? "predict_close" : "predict_wrong", said);
     const times = withUnit(factor, "x", language);
     if (right || !Number.isFinite(factor)) return outcome;
     return `${outcome} ${words(Math.abs(answer) < Math.abs(block.answer) ? "too_low" : "too_high", { times })}`;

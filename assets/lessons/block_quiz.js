@@ -13,7 +13,7 @@ export function quizBlock(block, context) {
   if (block.type === "schedule") return scheduleCard(block, context, kicker);
   if (block.type === "number") {
     const grade = (factor) => factor <= block.tolerance;
-    return numberCard(block, context, { kicker, html: block.explain_html, grade });
+    return numberCard(block, context, { kicker, html: block.explain_html, grade, right: "number_right" });
   }
   return choiceCard(block, context, kicker);
 }

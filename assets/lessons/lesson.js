@@ -112,6 +112,10 @@ class LessonPage {
       },
       link: (kind, id) => this.options.link?.(kind, id) ?? null,
       enterPresent: () => this.present.enter(),
+      print: async () => {
+        await Promise.all(this.built.map(({ beforePrint }) => beforePrint?.())); // what was never near is not drawn yet
+        window.print();
+      },
     };
     this.built = doc.blocks.filter((block) => BLOCKS[block.kind] && (block.kind === "explore" || !this.hidden.has(block.kind)))
       .map((block) => ({ block, ...BLOCKS[block.kind](block, context) }));

@@ -12,7 +12,7 @@ export function lessonHead(context) {
   const before = doc.prerequisites.map(({ id, title }) => el("a", { href: link("lesson", id), text: title }));
   const tools = el("p", { class: "mbl-tools" },
     el("button", { type: "button", text: words("present"), on: { click: () => context.enterPresent() } }),
-    el("button", { type: "button", text: words("handout"), on: { click: () => window.print() } }),
+    el("button", { type: "button", text: words("handout"), on: { click: () => context.print() } }),
     ...(hides("links") ? [] : languageLinks(context)));
   const element = el("header", { class: "mbl-head" },
     hides("links") || !link("index") ? null : el("p", { class: "mbl-up" }, el("a", { href: link("index"), text: words("all_lessons") })),

@@ -157,7 +157,9 @@ def varied(spec: Spec, changes: Mapping[str, Any]) -> Spec:
     Raises:
         ValueError: it can't be changed in that way.
     """
-    if changes and "recording" in spec:
+    if not changes:
+        return spec
+    if "recording" in spec:
         raise ValueError("a recording is what it is: only policy can be moved; take a modelled run for other knobs")
     changed = {**spec, "knobs": dict(spec.get("knobs", {}))}
     for name, value in changes.items():

@@ -18,16 +18,17 @@ def check_lessons(root: Path = FOLDER, names: Iterable[str] = ()) -> Iterator[tu
         ValueError: there is no lesson of that name.
     """
     wanted, outlines = set(names), _outlines(root)
+    missing = set(wanted)
     for folder in folders(root):
         outline = outlines.get(folder)
         own = {folder.name, outline.id if outline else ""}
         if wanted and not wanted & own:
             continue
-        wanted -= own
+        missing -= own
         for language in outline.languages if outline else ("en",):
             yield file_of(folder, language), check_file(folder, language, outlines)
-    if names and wanted:
-        raise ValueError(f"there is no lesson {sorted(wanted)[0]!r} in {root}")
+    if missing:
+        raise ValueError(f"there is no lesson {sorted(missing)[0]!r} in {root}")
 
 
 def check_file(folder: Path, language: str, outlines: dict[Path, Outline]) -> list[Problem]:
