@@ -95,7 +95,7 @@ def _pairs(weight_dtype: str = "bfloat16") -> Iterator[tuple[str, ModelShape, Ac
 
 
 def _fact(accelerator: Accelerator, *fields: str) -> str:
-    """An accelerator with some of its data sheet's figures: "H100 SXM 80GB (3.35 TB/s)"."""
+    """An accelerator with some figures of its data sheet in brackets after its title."""
     claims = [getattr(accelerator, field) for field in fields]
     words = [f"{claim.words} ({claim.standing})" if claim.standing else claim.words for claim in claims]
     return f"{_article(accelerator.title)} {accelerator.title} with {' and '.join(words)}"

@@ -11,8 +11,10 @@ from typing import Any
 
 from minibatch.learning.blocks import Block
 from minibatch.learning.errors import LessonError, Problem
+from minibatch.learning.expressions import Figures
 from minibatch.learning.lesson import FOLDER, Lesson, Outline, compile_lesson, file_of, folders, read_outline
 from minibatch.learning.run_spec import Spec, run_of
+from minibatch.learning.text import to_html
 from minibatch.recording.schema import Recording
 from minibatch.ui.lesson_charts import chart_spec, chart_table
 from minibatch.ui.player.bundle import LESSONS
@@ -57,7 +59,7 @@ def lesson_document(
         "language": language,
         "languages": list(lesson.outline.languages),
         "prerequisites": [{"id": each, "title": titles.get(each, each)} for each in lesson.outline.prerequisites],
-        "goals": list(lesson.outline.goals),
+        "goals": _goals(lesson.outline),
         "previous": _reference(outlines[position - 1]) if position else None,
         "next": _reference(outlines[position + 1]) if position + 1 < len(outlines) else None,
         "strings": interface_words(language),
@@ -75,7 +77,7 @@ def index_document(language: str = "en", root: Path = FOLDER) -> Document:
             "title": outline.title,
             "minutes": outline.minutes,
             "prerequisites": list(outline.prerequisites),
-            "goals": list(outline.goals),
+            "goals": _goals(outline),
         }
         for outline in outlines
     ]
@@ -125,6 +127,10 @@ def _shown(block: Block, lesson: Lesson, payloads: dict[str, str]) -> Block:
             payloads[name] = payload(lesson.runs[block["run"]], policies)
         return {**block, "run": name, "options": options}
     return block
+
+
+def _goals(outline: Outline) -> list[str]:
+    return [to_html(goal, Figures(outline.runs), str, inline=True) for goal in outline.goals]
 
 
 def _reference(outline: Outline) -> dict[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minibatch.learning.check import check_lessons
-from minibatch.learning.lesson import FOLDER, compile_lesson, folders
+from minibatch.learning.lesson import compile_lesson
 from tests.learning.lessons import FRONT, write_lesson
 
 FIRST = FRONT.count("\n") + 1
@@ -23,12 +23,6 @@ def block(kind: str, *lines: str) -> str:
 
 
 QUIZ = ("type: choice", "ask: Who?", "explain: Slots.", "options: [{text: a, right: true}, b]")
-
-
-@pytest.mark.parametrize("folder", folders(), ids=lambda folder: folder.name)
-def test_the_lessons_that_come_with_it_are_sound(folder: Path) -> None:
-    for path, found in check_lessons(FOLDER, [folder.name]):
-        assert found == [], path
 
 
 def test_an_answer_that_a_run_contradicts_is_refused(tmp_path: Path) -> None:
