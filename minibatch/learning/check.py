@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from minibatch.learning.errors import LessonError, Problem
-from minibatch.learning.lesson import FOLDER, Outline, compile_lesson, file_of, folders, read_outline
+from minibatch.learning.lesson import FOLDER, Outline, compile_lesson, file_of, folders, read_outlines
 from minibatch.learning.room import EXERCISES, QUESTIONS, read_exercises, read_questions
 from minibatch.learning.text import to_html
 
@@ -17,7 +17,7 @@ def check_lessons(root: Path = FOLDER, names: Iterable[str] = ()) -> Iterator[tu
     Raises:
         ValueError: there is no lesson of that name.
     """
-    wanted, outlines = set(names), _outlines(root)
+    wanted, outlines = set(names), {each.folder: each for each in read_outlines(root)[0]}
     missing = set(wanted)
     for folder in folders(root):
         outline = outlines.get(folder)
@@ -57,16 +57,6 @@ def check_file(folder: Path, language: str, outlines: dict[Path, Outline]) -> li
     if english and [each["kind"] for each in english.blocks] != [each["kind"] for each in lesson.blocks]:
         problems.append(Problem(path, 1, "expected the same kinds of blocks in the same order as in lesson.md"))
     return problems
-
-
-def _outlines(root: Path) -> dict[Path, Outline]:
-    found = {}
-    for folder in folders(root):
-        try:
-            found[folder] = read_outline(folder)
-        except LessonError:
-            continue  # its own check says why
-    return found
 
 
 def check_room() -> Iterator[tuple[Path, list[Problem]]]:

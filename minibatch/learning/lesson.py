@@ -66,6 +66,17 @@ def read_outline(folder: Path, language: str = "en") -> Outline:
     return outline_of(folder, read_source(file_of(folder, language)))
 
 
+def read_outlines(root: Path = FOLDER) -> tuple[list[Outline], list[Problem]]:
+    """The lessons that can be read, in order, and what is wrong with the others."""
+    outlines, problems = [], []
+    for folder in folders(root):
+        try:
+            outlines.append(read_outline(folder))
+        except LessonError as error:
+            problems.append(error.problem)
+    return outlines, problems
+
+
 def outline_of(folder: Path, source: Source) -> Outline:
     try:
         return _outline(folder, source.front)
@@ -80,9 +91,7 @@ def _outline(folder: Path, front: Mapping[str, Any]) -> Outline:
         raise ValueError(f"id is {name!r}: expected a-z, 0-9 and hyphens")
     if not isinstance(minutes, int) or not 1 <= minutes <= 240:
         raise ValueError(f"minutes is {minutes!r}: expected a whole number from 1 to 240")
-    runs = front.get("runs") or {}
-    if not isinstance(runs, dict):
-        raise ValueError("runs must be lines of `name: {…}`")
+    runs = fields.mapping("runs") if fields.has("runs") else {}
     for run, spec in runs.items():
         if not isinstance(run, str) or not run.isidentifier():
             raise ValueError(f"{run!r} is no name of a run: expected letters, digits and _")
@@ -96,7 +105,6 @@ def _outline(folder: Path, front: Mapping[str, Any]) -> Outline:
         tuple(str(each) for each in fields.items("prerequisites", 0, ())),
         tuple(str(each) for each in fields.items("goals")), runs, ("en", *languages),
     )  # fmt: skip
-    fields.items("runs", 0, ()) if not runs else fields.mapping("runs")
     fields.end()
     return outline
 

@@ -16,7 +16,7 @@ from minibatch.recording.schema import Recording
 from minibatch.recording.storage import load
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.workload.scenarios import SCENARIOS, find_scenario
+from minibatch.workload.scenarios import find_scenario
 
 RECORDINGS = Path(__file__).parents[2] / "assets" / "recordings"
 SOURCES = ("recording", "scenario", "requests", "traffic")
@@ -146,8 +146,3 @@ def _traffic(spec: Spec, folder: Path) -> tuple[Any, int]:
         traffic = Traffic(**given)
     requests, _ = traffic.load(spec.get("seed", 0), 50_000)
     return traffic, max(request.num_prompt_tokens + request.sampling.max_tokens for request in requests)
-
-
-def titles() -> dict[str, str]:
-    """Titles of the scenarios by name."""
-    return {name: scenario.title for name, scenario in SCENARIOS.items()}

@@ -42,8 +42,3 @@ def to_html(text: str, figures: Figures, href: Href, inline: bool = False) -> st
     html = _markdown().renderInline(marked) if inline else _markdown().render(marked)
     html = re.sub(f"{_MARK}(\\d+){_MARK}", lambda match: shown[int(match[1])], html)
     return _LESSON.sub(lambda match: f'href="{escape(href(match[1]))}"', html)
-
-
-def figure_lines(text: str) -> list[tuple[int, str]]:
-    """Every figure with the line on which it stands, from 0."""
-    return [(text.count("\n", 0, match.start()), match[1].strip()) for match in _FIGURE.finditer(text)]

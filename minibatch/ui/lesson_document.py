@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from minibatch.learning.blocks import Block
-from minibatch.learning.errors import LessonError, Problem
+from minibatch.learning.errors import Problem
 from minibatch.learning.expressions import Figures
-from minibatch.learning.lesson import FOLDER, Lesson, Outline, compile_lesson, file_of, folders, read_outline
+from minibatch.learning.lesson import FOLDER, Lesson, Outline, compile_lesson, file_of, read_outlines
 from minibatch.learning.run_spec import Spec, run_of
 from minibatch.learning.text import to_html
 from minibatch.recording.schema import Recording
@@ -47,7 +47,7 @@ def lesson_document(
     lesson, problems = compile_lesson(folder, language, lambda lesson_id: link("lesson", lesson_id))
     if lesson is None:
         return None, problems
-    outlines, _ = outlines_of(root)
+    outlines, _ = read_outlines(root)
     position = [outline.id for outline in outlines].index(lesson.outline.id)
     payloads: dict[str, str] = {}
     titles = {outline.id: outline.title for outline in outlines}
@@ -70,7 +70,7 @@ def lesson_document(
 
 def index_document(language: str = "en", root: Path = FOLDER) -> Document:
     """All lessons, and in a sentence each those that can't be shown."""
-    outlines, problems = outlines_of(root)
+    outlines, problems = read_outlines(root)
     lessons = [
         {
             "id": outline.id,
@@ -85,27 +85,16 @@ def index_document(language: str = "en", root: Path = FOLDER) -> Document:
     return {"kind": "index", "lessons": lessons, "problems": [str(each) for each in problems], "strings": strings}
 
 
-def outlines_of(root: Path = FOLDER) -> tuple[list[Outline], list[Problem]]:
-    """The lessons that can be read, in order, and what is wrong with the others."""
-    outlines, problems = [], []
-    for folder in folders(root):
-        try:
-            outlines.append(read_outline(folder))
-        except LessonError as error:
-            problems.append(error.problem)
-    return outlines, problems
-
-
 def document_bytes(document: Document) -> bytes:
     """As JSON that can stand in a page: what could end a script there is written otherwise."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").encode()
 
 
-def payload(spec: Spec, policies: list[str] | None = None, words: dict[str, str] | None = None) -> str:
+def payload(spec: Spec, policies: list[str] | None = None) -> str:
     """A run for the player, in base64."""
     runs = [run for run in run_of(spec) if policies is None or run.header.policy in policies]
-    return base64.b64encode(pack(_checked(runs), {"id": "lesson", "link": None, **(words or {})})).decode()
+    return base64.b64encode(pack(_checked(runs), {"id": "lesson", "link": None})).decode()
 
 
 def _checked(runs: list[Recording]) -> list[Recording]:
@@ -137,15 +126,9 @@ def _reference(outline: Outline) -> dict[str, str]:
     return {"id": outline.id, "title": outline.title}
 
 
-def lesson_file(lesson_id: str, root: Path = FOLDER) -> Path | None:
+def lesson_folder(lesson_id: str, root: Path = FOLDER) -> Path | None:
     """The folder of a lesson by its id."""
-    for folder in folders(root):
-        try:
-            if read_outline(folder).id == lesson_id:
-                return folder
-        except LessonError:
-            continue
-    return None
+    return next((outline.folder for outline in read_outlines(root)[0] if outline.id == lesson_id), None)
 
 
 def last_change(folder: Path, language: str) -> float:

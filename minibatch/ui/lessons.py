@@ -17,7 +17,7 @@ from minibatch.ui.lesson_document import (
     index_document,
     last_change,
     lesson_document,
-    lesson_file,
+    lesson_folder,
 )
 from minibatch.ui.notices import Notice, show
 from minibatch.ui.player.bundle import lesson_component_script, lesson_styles
@@ -31,7 +31,7 @@ def page() -> None:
     if not wanted:
         _show(index_document(), "index")
         return
-    folder = lesson_file(wanted)
+    folder = lesson_folder(wanted)
     if folder is None:
         show(Notice(f"There is no lesson {wanted!r}.", "warning"))
         _show(index_document(), "index")
