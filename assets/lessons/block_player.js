@@ -11,7 +11,8 @@ export function playerBlock(block, context) {
   const place = new PlayerPlace(context, context.words("player"));
   place.show(block.run, block.options ?? {});
   const caption = block.caption_html ? safeHtml("figcaption", "mbl-caption", block.caption_html) : null;
-  const element = el("figure", { class: "mbl-figure-box mbl-player mbl-broad" }, place.element, caption);
+  const here = block.run_here && !context.hides("links") ? el("p", { class: "mbl-caption" }, el("a", { href: block.run_here, text: context.words("run_here") })) : null;
+  const element = el("figure", { class: "mbl-figure-box mbl-player mbl-broad" }, place.element, caption, here);
   return { element, rescale: (scale) => place.rescale(scale), destroy: () => place.destroy() };
 }
 

@@ -121,7 +121,7 @@ function hostMemoryFact(run, i, request, hasEvicted, more) {
   const headline = `r${request} waits in host memory${more}.`;
   const because = (why) => ({ headline, sentence: `r${request} waits in host memory: ${why}.`, codes: ["resumed"] });
   if (hasEvicted) return because("memory ran out in this step, so nobody comes back");
-  if (run.heldSlots[i] >= run.slots) return because(`all ${plural(run.slots, "slot")} are taken`);
+  if (run.heldSlots[i] >= run.slots) return because(`needs a slot, 0 of ${run.slots} free`);
   const wait = run.waitOf(request, i);
   if (wait?.code !== "waits_blocks") return because("it has not come back yet");
   return { headline, sentence: `${run.sentence(wait)}.`, codes: ["resumed", "waits_blocks"] };

@@ -18,7 +18,7 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("record", help=__doc__.split(": ")[1], description=__doc__)
     parser.add_argument("--out", type=Path, default=FOLDER, metavar="FOLDER", help="default: assets/recordings")
     parser.add_argument("--scenarios", nargs="+", default=list(SCENARIOS), metavar="NAME")
-    parser.add_argument("--model", default="bundled")
+    parser.add_argument("--model", help="default: what the scenario's own recording has")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")
     parser.set_defaults(execute=execute)
 
@@ -34,14 +34,14 @@ def execute(options: argparse.Namespace) -> int:
             policies=tuple(POLICIES),
             config=SchedulerConfig(**scenario.knobs),
             scenario=scenario.name,
-            model=options.model,
+            model=options.model or scenario.model,
             device=options.device,
             temperature=0.6,
             top_p=0.9,
         )
         with job_progress() as on_progress:
             recordings = run_job(job, on_progress)
-        suffix = "" if options.model == "bundled" else "-" + options.model.replace(":", "-").replace("/", "-")
+        suffix = "-" + options.model.replace(":", "-").replace("/", "-") if options.model else ""
         path = options.out / f"{scenario.name}{suffix}.mbr"
         save(path, recordings)
         print(f"{path}  {path.stat().st_size / 1000:.0f} kB")

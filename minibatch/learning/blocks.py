@@ -18,6 +18,7 @@ from minibatch.learning.run_spec import Spec, check_spec
 from minibatch.learning.text import Href, to_html
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
+from minibatch.workload.scenarios import SCENARIOS
 
 Block = dict[str, Any]
 _MOST_SETTINGS = 24
@@ -71,7 +72,17 @@ class Blocks:
             options["start_s"] = fields.number("start_s")
         if fields.has("loop_s"):
             options["loop_s"] = [float(each) for each in fields.items("loop_s", 2)]
-        return {"run": run, "options": options, "caption_html": self.html(fields.text("caption", ""), True)}
+        again = self._again(run, options) if fields.flag("run_here") else None
+        caption = self.html(fields.text("caption", ""), True)
+        return {"run": run, "options": options, "again": again, "caption_html": caption}
+
+    def _again(self, run: str, options: Block) -> dict[str, str]:
+        """What of a recorded scenario runs it again, on the machine of whoever reads; parameters of a link."""
+        scenario = SCENARIOS.get(str(self.runs[run].get("recording")))
+        if scenario is None:
+            raise ValueError(f"run_here is set and run {run!r} is no recording of a scenario: expected one of them")
+        policies = options.get("policies") or self.runs[run].get("policies") or list(POLICIES)
+        return {"scenario": scenario.name, "model": scenario.model, "policies": ",".join(policies)}
 
     def _chart(self, fields: Fields) -> Block:
         kind = fields.one_of("type", ("bars", "lines", "points"), "bars")

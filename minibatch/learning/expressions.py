@@ -5,19 +5,15 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from minibatch.analysis.accelerators import find_accelerator, load_accelerators
-from minibatch.analysis.claims import load_claims, scaled
+from minibatch.analysis.claims import load_claims
 from minibatch.analysis.formats import percent, three_figures
 from minibatch.analysis.metrics import Metrics, compute_metrics
-from minibatch.analysis.models import find_shape, load_models
 from minibatch.analysis.summary import ROWS, Row
-from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import ModelShape, Totals, operators, sum_of
-from minibatch.engine.step_model import StepModel
 from minibatch.learning.run_spec import Spec, run_of
+from minibatch.learning.steps import Figure, modelled_step, recorded_decodes, registry_figure
+from minibatch.recording.schema import Recording
 
 METRIC_ROWS: dict[str, Row] = {row.key: row for row in ROWS}
 _SUMS: dict[type, Callable[[Any, Any], float]] = {
@@ -26,22 +22,7 @@ _SUMS: dict[type, Callable[[Any, Any], float]] = {
 _COMPARISONS: dict[type, Callable[[Any, Any], bool]] = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
 }  # fmt: skip
-_STEP_UNITS = {"ms": "ms", "flops": "FLOP/s", "bytes": "bytes", "intensity": "FLOP/byte", "tokens_per_s": "tok/s"}
 _LARGEST = 400
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A number with what is known of it.
-
-    Attributes:
-        words: as it is shown, with its unit.
-        standing: "measured", "modelled", "calculated", or the standing and source of a claim.
-    """
-
-    value: float
-    words: str
-    standing: str
 
 
 class Figures:
@@ -81,13 +62,18 @@ class Figures:
         """Every metric of one run under one policy, and the word for its clock."""
         key = (run, policy)
         if key not in self._metrics:
-            if run not in self.runs:
-                raise ValueError(f"there is no run {run!r}: the front matter has {', '.join(self.runs) or 'none'}")
-            recordings = {each.header.policy: each for each in run_of(self.runs[run])}
-            if policy not in recordings:
-                raise ValueError(f"run {run!r} has no policy {policy!r}: it has {', '.join(recordings)}")
-            self._metrics[key] = _all_metrics(recordings[policy]), recordings[policy].header.clock
+            recording = self.recording(run, policy)
+            self._metrics[key] = _all_metrics(recording), recording.header.clock
         return self._metrics[key]
+
+    def recording(self, run: str, policy: str) -> Recording:
+        """One run under one policy."""
+        if run not in self.runs:
+            raise ValueError(f"there is no run {run!r}: the front matter has {', '.join(self.runs) or 'none'}")
+        recordings = {each.header.policy: each for each in run_of(self.runs[run])}
+        if policy not in recordings:
+            raise ValueError(f"run {run!r} has no policy {policy!r}: it has {', '.join(recordings)}")
+        return recordings[policy]
 
     # -- parts of an expression -------------------------------------------------------------------
 
@@ -102,8 +88,19 @@ class Figures:
                 return _metric(path[2], metrics, clock)
             raise ValueError(f"{'.'.join(path)} is no figure: expected run.policy.metric or claim.id")
         if isinstance(node, ast.Call):
-            return _call(node)
+            return self._call(node)
         return None
+
+    def _call(self, node: ast.Call) -> Figure:
+        path = _path(node.func) if isinstance(node.func, ast.Attribute) else [getattr(node.func, "id", "")]
+        if len(path) == 2 and path[0] == "step":
+            return modelled_step(path[1], node)
+        if len(path) == 2 and path[0] == "decodes":
+            names = [_path(argument) for argument in node.args]
+            if len(names) != 1 or len(names[0]) != 2:
+                raise ValueError(f"{ast.unparse(node)}: expected decodes.WHAT(run.policy, batch=)")
+            return recorded_decodes(path[1], node, self.recording(*names[0]))
+        return registry_figure(path[0], node)
 
     def _number(self, node: ast.expr, names: Mapping[str, float | None]) -> float:
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
@@ -163,7 +160,7 @@ def _path(node: ast.expr) -> list[str]:
     return [node.id, *names] if isinstance(node, ast.Name) else []
 
 
-def _all_metrics(recording: Any) -> dict[str, float | int | None]:
+def _all_metrics(recording: Recording) -> dict[str, float | int | None]:
     return {**compute_metrics(recording), "num_iterations": recording.num_iterations}
 
 
@@ -203,83 +200,3 @@ def _claim(name: str) -> Figure:
     if found is None:
         raise ValueError(f"there is no claim {name!r} in assets/registry/claims.toml")
     return Figure(found.value, found.words, f"{found.of}: {found.source_in_words}, checked {found.checked}")
-
-
-def _plain(name: str) -> str:
-    return "".join(letter for letter in name.lower() if letter.isalnum())
-
-
-def _named(node: ast.expr, known: Mapping[str, Any], what: str) -> str:
-    wanted = _plain(node.id) if isinstance(node, ast.Name) else ""
-    for name in known:
-        if _plain(name) == wanted:
-            return name
-    raise ValueError(f"{ast.unparse(node)} is no {what}: expected one of {', '.join(known)}")
-
-
-def _shape(node: ast.expr) -> ModelShape:
-    return find_shape(_named(node, load_models(), "model"))
-
-
-def _ceilings(node: ast.expr, devices: int = 1) -> Ceilings:
-    return find_accelerator(_named(node, load_accelerators(), "accelerator")).ceilings("auto", devices)
-
-
-def _call(node: ast.Call) -> Figure:
-    path = _path(node.func) if isinstance(node.func, ast.Attribute) else [getattr(node.func, "id", "")]
-    if path[0] == "step" and len(path) == 2:
-        return _step(path[1], node)
-    if len(node.args) != 1 or node.keywords:
-        raise ValueError(f"{ast.unparse(node)} takes one name")
-    (name,) = node.args
-    if path == ["kv_bytes"]:
-        value = _shape(name).kv_bytes_per_token
-        return Figure(value, f"{value:,} bytes", "calculated")
-    if path == ["weights"]:
-        value = _shape(name).weight_bytes
-        return Figure(value, scaled(value, "B"), "calculated")
-    if path == ["ridge"]:
-        ridge = _ceilings(name).ridge
-        return Figure(ridge, f"{three_figures(ridge)} FLOP/byte", "calculated from the data sheet")
-    raise ValueError(f"{ast.unparse(node)} is no figure: expected step.ms(...), kv_bytes(), weights() or ridge()")
-
-
-def _step(what: str, node: ast.Call) -> Figure:
-    """One modelled step: so many decodes of so much context each, a prefill, or both."""
-    if what not in _STEP_UNITS or len(node.args) != 2:
-        raise ValueError(f"expected step.WHAT(accelerator, model, batch=, context=, prefill=), WHAT one of "
-                         f"{', '.join(_STEP_UNITS)}")  # fmt: skip
-    given = {"batch": 0, "context": 0, "prefill": 0, "devices": 1}
-    for keyword in node.keywords:
-        number = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
-        if keyword.arg not in given or not isinstance(number, int) or not 0 <= number <= 10_000_000:
-            raise ValueError(f"{ast.unparse(node)}: expected whole numbers for some of {', '.join(given)}")
-        given[keyword.arg] = number
-    batch, context, prefill = given["batch"], max(1, given["context"]), given["prefill"]
-    if batch + prefill < 1:
-        raise ValueError(f"{ast.unparse(node)}: expected batch or prefill of at least 1")
-    shape, ceilings = _shape(node.args[1]), _ceilings(node.args[0], max(1, given["devices"]))
-    totals = Totals(
-        positions=batch + prefill,
-        rectangle=batch * context + prefill * prefill,
-        context=batch * context + prefill,
-        sampled=batch + (prefill > 0),
-    )
-    parts = operators(totals, shape)
-    costs = sum_of(parts)
-    num_bytes = costs.bytes_weights + costs.bytes_kv + costs.bytes_activations
-    seconds = float(StepModel(shape, ceilings).seconds(parts, totals.positions, batch + (prefill > 0)))
-    value = {
-        "ms": seconds * 1e3,
-        "flops": costs.flops / seconds,
-        "bytes": float(num_bytes),
-        "intensity": costs.flops / num_bytes,
-        "tokens_per_s": (batch or prefill) / seconds,
-    }[what]
-    unit = _STEP_UNITS[what]
-    words = (
-        scaled(value, {"bytes": "B"}.get(unit, unit))
-        if unit in ("FLOP/s", "bytes")
-        else f"{three_figures(value)} {unit}"
-    )
-    return Figure(value, words, "modelled")

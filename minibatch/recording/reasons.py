@@ -45,7 +45,7 @@ TEMPLATES: dict[Code, str] = {
     Code.ADMITTED: "{request} enters slot {slot}: takes {needs} of {free:free block}",
     Code.RESUMED: "{request} comes back from host memory into slot {slot}: takes {needs} of {free:free block}",
     Code.CHUNK: "{request} prefills {tokens:token}, {stop} of {end} done: {left} left of the {budget}-token budget",
-    Code.WAITS_SLOT: "{request} waits: all {slots:slot} are taken",
+    Code.WAITS_SLOT: "{request} waits: needs a slot, 0 of {slots} free",
     Code.WAITS_BLOCKS: "{request} waits: needs {needs:block}, {free} free, {kept} of them kept back by the watermark",
     Code.WAITS_BUDGET: "{request} waits: needs {needs:token}, {left} left of the {budget}-token budget",
     Code.WAITS_BATCH: "{request} waits: the batch runs until its last request ends, {running} still writing",

@@ -42,11 +42,16 @@ def chart_table(block: Block) -> dict[str, Any]:
     """The same values as a table: the chart's text mirror."""
     several = len(block["series"]) > 1
     rows = [
-        [*([s["name"]] if several else []), x if isinstance(x, str) else three_figures(x), three_figures(y)]
+        [*([s["name"]] if several else []), x if isinstance(x, str) else _place(x), three_figures(y)]
         for s in block["series"]
         for x, y in s["points"]
     ]
     return {"columns": [*([""] if several else []), block["x"] or "", block["y"]], "rows": rows}
+
+
+def _place(x: float) -> str:
+    """Where a value stands: a whole number is a setting or a count, and nothing of it is rounded."""
+    return f"{x:,.0f}" if x == int(x) else three_figures(x)
 
 
 def _scale(is_log: bool, kind: str) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from minibatch.learning.blocks import Block
 from minibatch.learning.errors import Problem
@@ -22,7 +23,7 @@ from minibatch.ui.player.payload import pack
 
 Document = dict[str, Any]
 Link = Callable[[str, str], str]
-"""Where a page of a kind ("lesson", "index", "room") stands, by its id."""
+"""Where a page of a kind ("lesson", "index", "room", "run") stands, by its id; "" where there is none."""
 
 
 def interface_words(language: str) -> dict[str, str]:
@@ -63,7 +64,7 @@ def lesson_document(
         "previous": _reference(outlines[position - 1]) if position else None,
         "next": _reference(outlines[position + 1]) if position + 1 < len(outlines) else None,
         "strings": interface_words(language),
-        "blocks": [_shown(block, lesson, payloads) for block in lesson.blocks],
+        "blocks": [_shown(block, lesson, payloads, link) for block in lesson.blocks],
         "runs": payloads,
     }, []
 
@@ -103,7 +104,7 @@ def _checked(runs: list[Recording]) -> list[Recording]:
     return runs
 
 
-def _shown(block: Block, lesson: Lesson, payloads: dict[str, str]) -> Block:
+def _shown(block: Block, lesson: Lesson, payloads: dict[str, str], link: Link) -> Block:
     """A block with what only the page needs."""
     if block["kind"] == "chart":
         kept = {name: block[name] for name in ("kind", "key", "line", "title", "caption_html", "lies")}
@@ -114,7 +115,9 @@ def _shown(block: Block, lesson: Lesson, payloads: dict[str, str]) -> Block:
         name = " ".join([block["run"], *(policies or ())])
         if name not in payloads:
             payloads[name] = payload(lesson.runs[block["run"]], policies)
-        return {**block, "run": name, "options": options}
+        shown = {**block, "run": name, "options": options}
+        again = shown.pop("again")
+        return {**shown, "run_here": link("run", urlencode(again))} if again else shown
     return block
 
 

@@ -76,7 +76,8 @@ def _packed(document: Document) -> bytes:
 
 
 def _link(kind: str, name: str) -> str:
-    return f"lessons?{urlencode({'lesson': name})}" if kind == "lesson" else {"room": "interview"}.get(kind, "lessons")
+    places = {"lesson": f"lessons?{urlencode({'lesson': name})}", "room": "interview", "run": f"./?{name}"}
+    return places.get(kind, "lessons")
 
 
 def _mount(data: bytes, key: str) -> None:

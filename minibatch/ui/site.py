@@ -70,7 +70,7 @@ def _lesson(folder: Path, language: str, root: Path) -> Callable[[], bytes]:
 
 
 def _link(kind: str, name: str) -> str:
-    return _lesson_name(name, "en") if kind == "lesson" else _LINKS[kind]
+    return _lesson_name(name, "en") if kind == "lesson" else _LINKS.get(kind, "")
 
 
 def _lesson_name(name: str, language: str) -> str:

@@ -40,6 +40,7 @@ class Scenario:
         watch: what there is to see, in a sentence.
         draw: the requests as lengths and arrivals, from a seeded generator.
         knobs: knobs that the scenario sets differently from the defaults.
+        model: whose recording ships with Minibatch.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Scenario:
     watch: str
     draw: Draw
     knobs: Mapping[str, Any] = field(default_factory=dict)
+    model: str = "bundled"
 
 
 def _poisson(rng: np.random.Generator, count: int, per_second: float) -> list[float]:
@@ -89,6 +91,12 @@ def _kv_squeeze(rng: np.random.Generator) -> list[Lengths]:
     return [Lengths(int(rng.integers(32, 97)), int(rng.integers(96, 193)), t) for t in _poisson(rng, 16, 40)]
 
 
+def _emptying(rng: np.random.Generator) -> list[Lengths]:
+    """After every 12 steps half of those that are left are done: batches of 32, 16, 8, 4, 2 and 1."""
+    halves = (16, 8, 4, 2, 1, 1)
+    return [Lengths(16, 12 * turn, 0.0) for turn, count in enumerate(halves, start=1) for _ in range(count)]
+
+
 SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario
     for scenario in (
@@ -129,6 +137,14 @@ SCENARIOS: dict[str, Scenario] = {
             "The pool holds about half of what the slots ask for: somebody loses blocks and starts again.",
             _kv_squeeze,
             {"num_kv_blocks": 64},
+        ),
+        Scenario(
+            "emptying",
+            "A batch that empties",
+            "Half of the batch is done every 12 steps: intensity falls by half, the step's time by less.",
+            _emptying,
+            {"max_num_seqs": 32, "max_num_batched_tokens": 512},
+            "random:gpt2",
         ),
     )
 }

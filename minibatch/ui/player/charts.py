@@ -39,7 +39,7 @@ def _roofline() -> alt.LayerChart:
     y = alt.Y(
         "gflops:Q",
         scale=_scale("y", "log"),
-        axis=_y_axis("GFLOP/s ({clock})", values=alt.ExprRef("y_ticks"), format=",.9~g"),
+        axis=_y_axis("FLOP/s ({clock})", values=alt.ExprRef("y_ticks"), labelExpr="format(datum.value * 1e9, '~s')"),
     )
     shape = alt.Shape("kind:N", scale=alt.Scale(domain=list(KINDS), range=list(SHAPES)), legend=None)
     layers = [
