@@ -85,7 +85,9 @@ def test_who_waits_and_for_what(player: Modules) -> None:
     assert said["headline"] == "r2 waits for a slot, and 1 more behind it."
     assert said["sentences"][0] == "r2 waits: needs a slot, 0 of 2 free; in the queue for 1.40 ms modelled."
     # The wait is noted once and holds until it is admitted.
-    assert explained(player, recording, 3)["sentences"][0].startswith("r2 waits: needs a slot, 0 of 2 free; in the queue")
+    assert explained(player, recording, 3)["sentences"][0].startswith(
+        "r2 waits: needs a slot, 0 of 2 free; in the queue"
+    )
     static = record(requests_of([(4, 5), (5, 3), (3, 5, 0.5)]), "static", two)
     assert explained(player, static, 1)["headline"] == "r2 waits for the batch to end."
 
