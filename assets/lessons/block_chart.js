@@ -66,11 +66,11 @@ function lessonChartConfig(theme) {
   return {
     ...config,
     axisY: { ...config.axisY, titleX: 0, titleY: -12 * scale, titleAlign: "left", titleAngle: 0, titleBaseline: "bottom", titleAnchor: "end" },
-    legend: { labelColor: ink, titleColor: muted, labelFontSize: 12 * scale, orient: "top", symbolStrokeColor: ink, symbolFillColor: ink, titleFontSize: 12 * scale },
+    legend: { labelColor: ink, titleColor: muted, labelFontSize: 12 * scale, orient: "top", direction: "vertical", offset: 32 * scale, labelLimit: 0, symbolStrokeWidth: 2 * scale, rowPadding: 3 * scale, titleFontSize: 12 * scale },
     mark: { color: theme.accent },
     line: { strokeWidth: 2 * scale },
     point: { size: 60 * scale },
-    range: { category: [theme.accent] },
+    range: { category: [theme.accent, ink, muted] },
   };
 }
 
