@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +14,14 @@ from minibatch.learning.expressions import Figures
 from minibatch.learning.lesson import FOLDER, Lesson, Outline, compile_lesson, file_of, read_outlines
 from minibatch.learning.run_spec import Spec, run_of
 from minibatch.learning.text import to_html
+from minibatch.learning.words import interface_words
 from minibatch.recording.schema import Recording
 from minibatch.ui.lesson_charts import chart_spec, chart_table
-from minibatch.ui.player.bundle import LESSONS
 from minibatch.ui.player.payload import pack
 
 Document = dict[str, Any]
 Link = Callable[[str, str], str]
 """Where a page of a kind ("lesson", "index", "room") stands, by its id."""
-
-
-def interface_words(language: str) -> dict[str, str]:
-    """The interface's strings in `language`; those that it lacks in English."""
-    words: dict[str, str] = {}
-    for path in (LESSONS / "strings.json", LESSONS / "room_strings.json"):
-        found = _strings(path)
-        words |= found["en"] | found.get(language, {})
-    return words
-
-
-@cache
-def _strings(path: Path) -> dict[str, dict[str, str]]:
-    strings: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
-    return strings
 
 
 def lesson_document(
@@ -62,7 +46,7 @@ def lesson_document(
         "goals": _goals(lesson.outline),
         "previous": _reference(outlines[position - 1]) if position else None,
         "next": _reference(outlines[position + 1]) if position + 1 < len(outlines) else None,
-        "strings": interface_words(language),
+        "strings": dict(interface_words(language)),
         "blocks": [_shown(block, lesson, payloads) for block in lesson.blocks],
         "runs": payloads,
     }, []
@@ -81,7 +65,7 @@ def index_document(language: str = "en", root: Path = FOLDER) -> Document:
         }
         for outline in outlines
     ]
-    strings = interface_words(language)
+    strings = dict(interface_words(language))
     return {"kind": "index", "lessons": lessons, "problems": [str(each) for each in problems], "strings": strings}
 
 

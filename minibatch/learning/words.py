@@ -1,0 +1,39 @@
+"""Strings of the interface of lessons and the interview room, and numbers as each language writes them.
+
+English stands in assets/lessons/strings.json, a translation beside it in strings.LANGUAGE.json.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from minibatch.analysis.summary import ROWS
+
+FOLDER = Path(__file__).parents[2] / "assets" / "lessons"
+_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+")
+
+
+@cache
+def interface_words(language: str = "en") -> Mapping[str, str]:
+    """Every string of the interface, and metrics' names as `metric_KEY`; what a translation lacks is English."""
+    metrics = {f"metric_{row.key}": row.brief or row.words for row in ROWS}
+    translation = FOLDER / f"strings.{language}.json"
+    return MappingProxyType(
+        metrics | read_strings(FOLDER / "strings.json") | (read_strings(translation) if translation.exists() else {})
+    )
+
+
+def read_strings(path: Path) -> dict[str, str]:
+    strings: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    return strings
+
+
+def localised(text: str, words: Mapping[str, str]) -> str:
+    """`text` with its English numbers written with the marks of `words`: 1,234.5 is 1.234,5 in German."""
+    marks = str.maketrans({",": words["group_mark"], ".": words["decimal_mark"]})
+    return _NUMBER.sub(lambda number: number[0].translate(marks), text)
