@@ -18,6 +18,7 @@ from minibatch.engine.ceilings import Ceilings
 from minibatch.engine.costs import ModelShape, Totals, operators, sum_of
 from minibatch.engine.step_model import StepModel
 from minibatch.learning.run_spec import Spec, run_of
+from minibatch.learning.words import interface_words, localised
 
 METRIC_ROWS: dict[str, Row] = {row.key: row for row in ROWS}
 _SUMS: dict[type, Callable[[Any, Any], float]] = {
@@ -36,7 +37,7 @@ class Figure:
 
     Attributes:
         words: as it is shown, with its unit.
-        standing: "measured", "modelled", "calculated", or the standing and source of a claim.
+        standing: whether it was measured, modelled or calculated, or what a claim is of and its source.
     """
 
     value: float
@@ -45,10 +46,11 @@ class Figure:
 
 
 class Figures:
-    """The values of expressions over `runs`, specs by name."""
+    """The values of expressions over `runs`, specs by name, shown as in `language`."""
 
-    def __init__(self, runs: Mapping[str, Spec]) -> None:
+    def __init__(self, runs: Mapping[str, Spec], language: str = "en") -> None:
         self.runs = runs
+        self.words = interface_words(language)
         self._metrics: dict[tuple[str, str], tuple[Metrics, str]] = {}
 
     def figure(self, text: str) -> Figure:
@@ -63,7 +65,8 @@ class Figures:
         if found is None:
             value = self._number(node, {})
             found = Figure(value, three_figures(value), self._standing(node))
-        return found if not style else Figure(found.value, _styled(found.value, style), found.standing)
+        shown = _styled(found.value, style) if style else found.words
+        return Figure(found.value, localised(shown, self.words), self.words.get(found.standing, found.standing))
 
     def number(self, given: Any) -> float:
         """The value of an expression, or a number as it is."""
@@ -96,7 +99,7 @@ class Figures:
         if isinstance(node, ast.Attribute):
             path = _path(node)
             if len(path) == 2 and path[0] == "claim":
-                return _claim(path[1])
+                return self._claim(path[1])
             if len(path) == 3:
                 metrics, clock = self.metrics(path[0], path[1])
                 return _metric(path[2], metrics, clock)
@@ -143,7 +146,16 @@ class Figures:
         for part in ast.walk(node):
             if isinstance(part, ast.Attribute) and (path := _path(part)) and len(path) == 3:
                 words.append(self.metrics(path[0], path[1])[1])
-        return ", ".join(dict.fromkeys(words)) or "calculated"
+        return ", ".join(self.words[word] for word in dict.fromkeys(words)) or "calculated"
+
+    def _claim(self, name: str) -> Figure:
+        claims = load_claims()
+        found = claims.get(name.replace("_", "-")) or claims.get(name)
+        if found is None:
+            raise ValueError(f"there is no claim {name!r} in assets/registry/claims.toml")
+        source = f"{found.source} ({self.words[found.standing]})" if found.standing else found.source
+        checked = self.words["claim_checked"].format(date=found.checked.strftime(self.words["date_format"]))
+        return Figure(found.value, found.words, f"{found.of}: {source}, {checked}")
 
 
 def _parse(text: str) -> ast.expr:
@@ -190,19 +202,11 @@ def _styled(value: float, style: str) -> str:
     if style == "percent":
         return f"{percent(value)} %"
     if style == "x":
-        return f"{three_figures(value)}x"
+        return f"{three_figures(value)}×"
     try:
         return f"{value:{style}}"
     except ValueError:
         raise ValueError(f"{style!r} is no format: expected percent, x or one of Python's, such as 0.1f") from None
-
-
-def _claim(name: str) -> Figure:
-    claims = load_claims()
-    found = claims.get(name.replace("_", "-")) or claims.get(name)
-    if found is None:
-        raise ValueError(f"there is no claim {name!r} in assets/registry/claims.toml")
-    return Figure(found.value, found.words, f"{found.of}: {found.source_in_words}, checked {found.checked}")
 
 
 def _plain(name: str) -> str:
@@ -240,7 +244,7 @@ def _call(node: ast.Call) -> Figure:
         return Figure(value, scaled(value, "B"), "calculated")
     if path == ["ridge"]:
         ridge = _ceilings(name).ridge
-        return Figure(ridge, f"{three_figures(ridge)} FLOP/byte", "calculated from the data sheet")
+        return Figure(ridge, f"{three_figures(ridge)} FLOP/byte", "data_sheet")
     raise ValueError(f"{ast.unparse(node)} is no figure: expected step.ms(...), kv_bytes(), weights() or ridge()")
 
 

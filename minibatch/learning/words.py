@@ -33,7 +33,14 @@ def read_strings(path: Path) -> dict[str, str]:
     return strings
 
 
-def localised(text: str, words: Mapping[str, str]) -> str:
-    """`text` with its English numbers written with the marks of `words`: 1,234.5 is 1.234,5 in German."""
+def localised(figure: str, words: Mapping[str, str]) -> str:
+    """A figure written in English with the marks and units of `words`: 1,234.5 bytes are 1.234,5 Bytes in German."""
     marks = str.maketrans({",": words["group_mark"], ".": words["decimal_mark"]})
-    return _NUMBER.sub(lambda number: number[0].translate(marks), text)
+    return _NUMBER.sub(lambda number: number[0].translate(marks), figure).replace(" bytes", f" {words['bytes']}")
+
+
+def in_unit(figure: str, unit: str) -> str:
+    """A figure with the unit that is asked for, if it has not got it; the unit x is that of a factor."""
+    if not unit or unit in figure:
+        return figure
+    return f"{figure}×" if unit == "x" else f"{figure} {unit}"

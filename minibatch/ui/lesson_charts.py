@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
 
 from minibatch.analysis.formats import three_figures
 from minibatch.learning.blocks import Block
+from minibatch.learning.words import localised
 
 _HEIGHT = 260
 
@@ -29,7 +31,11 @@ def chart_spec(block: Block) -> dict[str, Any]:
     elif block["type"] == "lines":
         marks = base.mark_line(point=True).encode(x, y)
         if several:
-            marks = marks.encode(alt.StrokeDash("series:N", sort=None, title=None))
+            marks = marks.encode(
+                alt.StrokeDash(
+                    "series:N", sort=None, title=None, legend=alt.Legend(symbolType="stroke", symbolSize=600)
+                )
+            )
     else:
         marks = base.mark_point(filled=True, size=70).encode(x, y)
         if several:
@@ -38,11 +44,15 @@ def chart_spec(block: Block) -> dict[str, Any]:
     return spec
 
 
-def chart_table(block: Block) -> dict[str, Any]:
-    """The same values as a table: the chart's text mirror."""
+def chart_table(block: Block, words: Mapping[str, str]) -> dict[str, Any]:
+    """The same values as a table, in the language of `words`: the chart's text mirror."""
+
+    def shown(value: float) -> str:
+        return localised(three_figures(value), words)
+
     several = len(block["series"]) > 1
     rows = [
-        [*([s["name"]] if several else []), x if isinstance(x, str) else three_figures(x), three_figures(y)]
+        [*([s["name"]] if several else []), x if isinstance(x, str) else shown(x), shown(y)]
         for s in block["series"]
         for x, y in s["points"]
     ]

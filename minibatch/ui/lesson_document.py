@@ -20,21 +20,25 @@ from minibatch.ui.lesson_charts import chart_spec, chart_table
 from minibatch.ui.player.payload import pack
 
 Document = dict[str, Any]
-Link = Callable[[str, str], str]
-"""Where a page of a kind ("lesson", "index", "room") stands, by its id."""
+Link = Callable[[str, str, str], str]
+"""Where a page of a kind ("lesson", "index", "room") stands, by its id and language."""
 
 
 def lesson_document(
     folder: Path, language: str, link: Link, root: Path = FOLDER
 ) -> tuple[Document | None, list[Problem]]:
     """A lesson as a document; None, and what is wrong with it, where it can't be shown."""
-    lesson, problems = compile_lesson(folder, language, lambda lesson_id: link("lesson", lesson_id))
+    outlines, _ = read_outlines(root, language)
+    known = {outline.id: outline for outline in outlines}
+
+    def href(lesson_id: str) -> str:
+        return link("lesson", lesson_id, known[lesson_id].language if lesson_id in known else "en")
+
+    lesson, problems = compile_lesson(folder, language, href)
     if lesson is None:
         return None, problems
-    outlines, _ = read_outlines(root)
-    position = [outline.id for outline in outlines].index(lesson.outline.id)
+    position = list(known).index(lesson.outline.id)
     payloads: dict[str, str] = {}
-    titles = {outline.id: outline.title for outline in outlines}
     return {
         "kind": "lesson",
         "id": lesson.outline.id,
@@ -42,7 +46,7 @@ def lesson_document(
         "minutes": lesson.outline.minutes,
         "language": language,
         "languages": list(lesson.outline.languages),
-        "prerequisites": [{"id": each, "title": titles.get(each, each)} for each in lesson.outline.prerequisites],
+        "prerequisites": [_reference(known[each]) for each in lesson.outline.prerequisites if each in known],
         "goals": _goals(lesson.outline),
         "previous": _reference(outlines[position - 1]) if position else None,
         "next": _reference(outlines[position + 1]) if position + 1 < len(outlines) else None,
@@ -53,20 +57,32 @@ def lesson_document(
 
 
 def index_document(language: str = "en", root: Path = FOLDER) -> Document:
-    """All lessons, and in a sentence each those that can't be shown."""
-    outlines, problems = read_outlines(root)
+    """All lessons, in `language` where they have it, and in a sentence each those that can't be shown."""
+    outlines, problems = read_outlines(root, language)
     lessons = [
         {
             "id": outline.id,
             "title": outline.title,
+            "language": outline.language,
             "minutes": outline.minutes,
             "prerequisites": list(outline.prerequisites),
             "goals": _goals(outline),
         }
         for outline in outlines
     ]
-    strings = dict(interface_words(language))
-    return {"kind": "index", "lessons": lessons, "problems": [str(each) for each in problems], "strings": strings}
+    return {
+        "kind": "index",
+        "language": language,
+        "languages": languages_of(outlines),
+        "lessons": lessons,
+        "problems": [str(each) for each in problems],
+        "strings": dict(interface_words(language)),
+    }
+
+
+def languages_of(outlines: list[Outline]) -> list[str]:
+    """Every language that some lesson has, English first."""
+    return ["en", *sorted({each for outline in outlines for each in outline.languages} - {"en"})]
 
 
 def document_bytes(document: Document) -> bytes:
@@ -91,7 +107,7 @@ def _shown(block: Block, lesson: Lesson, payloads: dict[str, str]) -> Block:
     """A block with what only the page needs."""
     if block["kind"] == "chart":
         kept = {name: block[name] for name in ("kind", "key", "line", "title", "caption_html", "lies")}
-        return {**kept, "spec": chart_spec(block), "table": chart_table(block)}
+        return {**kept, "spec": chart_spec(block), "table": chart_table(block, interface_words(lesson.language))}
     if block["kind"] == "player":
         options = dict(block["options"])
         policies = options.pop("policies", None)
@@ -103,11 +119,12 @@ def _shown(block: Block, lesson: Lesson, payloads: dict[str, str]) -> Block:
 
 
 def _goals(outline: Outline) -> list[str]:
-    return [to_html(goal, Figures(outline.runs), str, inline=True) for goal in outline.goals]
+    figures = Figures(outline.runs, outline.language)
+    return [to_html(goal, figures, str, inline=True) for goal in outline.goals]
 
 
 def _reference(outline: Outline) -> dict[str, str]:
-    return {"id": outline.id, "title": outline.title}
+    return {"id": outline.id, "title": outline.title, "language": outline.language}
 
 
 def lesson_folder(lesson_id: str, root: Path = FOLDER) -> Path | None:

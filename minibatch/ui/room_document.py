@@ -46,7 +46,7 @@ def _question(question: Question, runs: dict[str, str], link: Link) -> Document:
     figures, experiment = question.figures, question.experiment
 
     def html(text: str, inline: bool = False) -> str:
-        return to_html(text, figures, lambda lesson_id: link("lesson", lesson_id), inline)
+        return to_html(text, figures, lambda lesson_id: link("lesson", lesson_id, "en"), inline)
 
     shown = None
     if experiment:
