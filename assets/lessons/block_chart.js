@@ -3,6 +3,7 @@
 import { el } from "../player/dom.js";
 import { chartsConfig } from "../player/charts_look.js";
 import { safeHtml } from "./lesson_parts.js";
+import { chartLocale } from "./numbers.js";
 
 export function chartBlock(block, context) {
   const { words } = context;
@@ -37,7 +38,7 @@ class ChartDrawing {
     const turn = (this.turn = (this.turn ?? 0) + 1);
     const theme = this.context.theme();
     const height = Number.isFinite(this.spec.height) ? { height: this.spec.height * theme.scale } : {};
-    const spec = { ...this.spec, ...height, config: lessonChartConfig(theme) };
+    const spec = { ...this.spec, ...height, config: { ...lessonChartConfig(theme), locale: chartLocale(this.context.marks) } };
     try {
       const result = await vegaEmbed(this.plot, spec, { actions: false, renderer: "svg", ast: true, tooltip: false });
       if (turn !== this.turn || this.isGone) result.finalize();

@@ -2,7 +2,8 @@
 
 import { el } from "../player/dom.js";
 import { Card, numberEntry } from "./card.js";
-import { factorBetween, safeHtml, withUnit } from "./lesson_parts.js";
+import { factorBetween, safeHtml } from "./lesson_parts.js";
+import { withUnit } from "./numbers.js";
 
 const RIGHT_FACTOR = 1.25;
 const CLOSE_FACTOR = 2;
@@ -18,17 +19,17 @@ export function predictBlock(block, context) {
 
 /** A question for a number. @param {(factor: number) => boolean|null} grade */
 export function numberCard(block, context, { kicker, html, grade, right: rightKey }) {
-  const { words, language } = context;
-  const entry = numberEntry(words, words("your_number"), block.unit, () => {
+  const { words, marks } = context;
+  const entry = numberEntry(context, words("your_number"), block.unit, () => {
     const value = entry.value();
     if (value === null) card.complain(words("number_missing"));
     else card.commit(grade(factorBetween(value, block.answer)), value);
   });
   const verdict = (right, answer) => {
-    const said = { said: withUnit(answer, block.unit, language), answer: block.answer_words };
+    const said = { said: withUnit(answer, block.unit, marks), answer: block.answer_words };
     const factor = factorBetween(answer, block.answer);
     const outcome = words(right ? rightKey : right === null ? "predict_close" : "predict_wrong", said);
-    const times = withUnit(factor, "x", language);
+    const times = withUnit(factor, "x", marks);
     if (right || !Number.isFinite(factor)) return outcome;
     return `${outcome} ${words(Math.abs(answer) < Math.abs(block.answer) ? "too_low" : "too_high", { times })}`;
   };
@@ -37,7 +38,7 @@ export function numberCard(block, context, { kicker, html, grade, right: rightKe
     answer === null ? null : logStrip(answer, block, context), safeHtml("div", "mbl-text", html));
   const restore = (answer) => {
     if (!Number.isFinite(answer)) throw new TypeError("expected a number");
-    entry.input.value = answer;
+    entry.show(answer);
   };
   const card = new Card(block, context, { kicker, parts: { verdict, reveal, restore, lock: entry.lock } });
   card.controls.append(entry.element);
@@ -46,7 +47,7 @@ export function numberCard(block, context, { kicker, html, grade, right: rightKe
 }
 
 /** Where the guess lies from the answer, in factors of two to either side. */
-function logStrip(answer, block, { words, language }) {
+function logStrip(answer, block, { words, marks }) {
   const distance = Math.log2(answer / block.answer);
   if (!Number.isFinite(distance)) return null;
   const span = Math.max(2, Math.ceil(Math.abs(distance)));
@@ -56,7 +57,7 @@ function logStrip(answer, block, { words, language }) {
   const close = el("i", { class: "mbl-close-band", style: `left:${at(-1)};right:calc(100% - ${at(1)})` });
   return el("div", { class: "mbl-strip", "aria-hidden": "true" }, close, ...(span <= 12 ? ticks : []),
     el("b", { class: "mbl-strip-answer", style: "left:50%" }), el("b", { class: "mbl-strip-guess", style: `left:${at(distance)}` }),
-    el("span", { style: `left:${at(distance)}`, class: distance > 0 ? "mbl-strip-left" : "mbl-strip-right", text: words("you_said", { said: withUnit(answer, block.unit, language) }) }));
+    el("span", { style: `left:${at(distance)}`, class: distance > 0 ? "mbl-strip-left" : "mbl-strip-right", text: words("you_said", { said: withUnit(answer, block.unit, marks) }) }));
 }
 
 /** Four sizes to vote for: a grid of 1 and 3 in every decade that gives away nothing by its place. */
@@ -65,5 +66,5 @@ function guessesFor(block, context) {
   const nearest = Math.round(Math.log10(block.answer) * 2);
   const first = nearest - context.chance(block, 4);
   const size = (k) => (k % 2 === 0 ? 1 : 3) * 10 ** Math.floor(k / 2);
-  return [0, 1, 2, 3].map((k) => context.words("about", { value: withUnit(size(first + k), block.unit, context.language) }));
+  return [0, 1, 2, 3].map((k) => context.words("about", { value: withUnit(size(first + k), block.unit, context.marks) }));
 }

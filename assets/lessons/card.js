@@ -2,6 +2,7 @@
 
 import { button, el } from "../player/dom.js";
 import { safeHtml } from "./lesson_parts.js";
+import { readNumber, typedNumber } from "./numbers.js";
 
 let cardsMade = 0;
 
@@ -102,12 +103,18 @@ export function commitButton(words, onClick) {
 }
 
 /** A number with its label and unit; Enter commits. `value()` is null where none can be read. */
-export function numberEntry(words, label, unit, onCommit) {
-  const input = el("input", { type: "number", step: "any", inputmode: "decimal", class: "mbl-number", autocomplete: "off" });
+export function numberEntry({ words, marks }, label, unit, onCommit) {
+  // As text: what a field of type number takes for a comma is the browser's affair, and not the lesson's.
+  const input = el("input", { type: "text", inputmode: "decimal", class: "mbl-number", autocomplete: "off" });
   const commit = commitButton(words, onCommit);
-  input.addEventListener("keydown", (event) => { if (event.key === "Enter") onCommit(); });
+  input.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault(); // the focus moves to a button, which this key would press as well
+    onCommit();
+  });
   const named = el("label", { class: "mbl-measure" }, el("span", { text: label }), input, unit ? el("span", { text: unit === "x" ? "×" : unit }) : null);
-  const value = () => (input.value.trim() === "" || !Number.isFinite(input.valueAsNumber) ? null : input.valueAsNumber);
+  const value = () => readNumber(input.value, marks);
+  const show = (number) => { input.value = typedNumber(number, marks); };
   const lock = (isLocked) => { input.disabled = isLocked; commit.hidden = isLocked; };
-  return { element: el("div", { class: "mbl-entry" }, named, commit), input, value, lock };
+  return { element: el("div", { class: "mbl-entry" }, named, commit), value, show, lock };
 }

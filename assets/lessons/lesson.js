@@ -15,6 +15,7 @@ import { createIndex } from "./index.js";
 import { lessonFoot, lessonHead } from "./lesson_frame.js";
 import { hashOf, wordsOf } from "./lesson_parts.js";
 import { lessonTheme, themeLesson, watchTheme } from "./lesson_theme.js";
+import { marksOf } from "./numbers.js";
 import { Present } from "./present.js";
 import { changeProgress, keepAnswer, readProgress } from "./progress.js";
 import { createRoom } from "./room.js";
@@ -33,7 +34,7 @@ const PRESENT_TYPE = 1.6;
  * @param {object} options
  * @param {Function} [options.vegaEmbed] without it there are no charts
  * @param {Function} [options.createPlayer] in place of the player's own
- * @param {(kind: string, id: string) => string} [options.link] where a "lesson", "index", "room" or "language" stands
+ * @param {(kind: string, id: string, language: string) => string} [options.link] where a "lesson", the "index" or the "room" stands
  * @param {URLSearchParams|object} [options.parameters] present=1, block=KEY, hide=explore,answers,links,…
  * @returns {{root: HTMLElement, layout: () => void, destroy: () => void}}
  */
@@ -99,7 +100,8 @@ class LessonPage {
       doc, words,
       options: this.options,
       answers: this.answers,
-      language: doc.language ?? "en",
+      language: doc.language,
+      marks: marksOf(doc.strings),
       hides: (name) => this.hidden.has(name),
       keep: (block, record) => this.#keep(block, record),
       chance: (block, count) => hashOf(`${doc.id} ${block.key}`) % count,
@@ -110,7 +112,7 @@ class LessonPage {
         this.hasAutoplay = false;
         return had;
       },
-      link: (kind, id) => this.options.link?.(kind, id) ?? null,
+      link: (kind, id, language = doc.language) => this.options.link?.(kind, id, language) ?? null,
       enterPresent: () => this.present.enter(),
       print: async () => {
         await Promise.all(this.built.map(({ beforePrint }) => beforePrint?.())); // what was never near is not drawn yet

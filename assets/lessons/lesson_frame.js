@@ -9,7 +9,7 @@ export function lessonHead(context) {
   const bar = el("i");
   const tally = el("span", { class: "mbl-tally" });
   const progress = el("p", { class: "mbl-progress" }, el("span", { class: "mbl-bar", "aria-hidden": "true" }, bar), tally);
-  const before = doc.prerequisites.map(({ id, title }) => el("a", { href: link("lesson", id), text: title }));
+  const before = doc.prerequisites.map((lesson) => lessonLink(lesson, link));
   const tools = el("p", { class: "mbl-tools" },
     el("button", { type: "button", text: words("present"), on: { click: () => context.enterPresent() } }),
     el("button", { type: "button", text: words("handout"), on: { click: () => context.print() } }),
@@ -33,7 +33,7 @@ export function lessonHead(context) {
 export function lessonFoot({ doc, words, link, hides }) {
   const tally = el("p", { class: "mbl-tally" });
   const way = (lesson, key) => (lesson && link("lesson", lesson.id)
-    ? el("a", { class: `mbl-way mbl-way-${key}`, href: link("lesson", lesson.id) }, el("span", { text: words(key) }), el("strong", { text: lesson.title })) : null);
+    ? el("a", { class: `mbl-way mbl-way-${key}`, href: link("lesson", lesson.id, lesson.language) }, el("span", { text: words(key) }), el("strong", { lang: lesson.language, text: lesson.title })) : null);
   const index = link("index") ? el("a", { class: "mbl-way mbl-way-index", href: link("index"), text: words("all_lessons") }) : null;
   const nav = hides("links") ? null : el("nav", { class: "mbl-ways", "aria-label": words("ways") }, way(doc.previous, "previous"), index, way(doc.next, "next"));
   const element = el("footer", { class: "mbl-foot" }, tally, nav);
@@ -44,13 +44,19 @@ export function lessonFoot({ doc, words, link, hides }) {
   return { element, show };
 }
 
-function languageLinks({ doc, link }) {
+/** A lesson's title that leads there. */
+export function lessonLink({ id, title, language }, link) {
+  return el("a", { href: link("lesson", id, language), lang: language, text: title });
+}
+
+/** The page in each language that it has. */
+export function languageLinks({ doc, link }) {
   const languages = doc.languages ?? [];
   if (languages.length < 2) return [];
   const name = (language) => new Intl.DisplayNames([language], { type: "language" }).of(language);
   return languages.map((language) => (language === doc.language
     ? el("span", { "aria-current": "true", lang: language, text: name(language) })
-    : el("a", { href: link("language", language), hreflang: language, lang: language, text: name(language) })));
+    : el("a", { href: link(doc.kind, doc.id, language), hreflang: language, lang: language, text: name(language) })));
 }
 
 /** Elements with a comma between each two. */

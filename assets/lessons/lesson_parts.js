@@ -38,17 +38,6 @@ export function hashOf(text) {
   return hash;
 }
 
-/** A number in at most three significant figures. */
-export function shortNumber(value, language = "en") {
-  return new Intl.NumberFormat(language, { maximumSignificantDigits: 3 }).format(value);
-}
-
-/** A number with its unit. */
-export function withUnit(value, unit, language) {
-  if (!unit) return shortNumber(value, language);
-  return `${shortNumber(value, language)}${unit === "x" ? "×" : ` ${unit}`}`;
-}
-
 /** How far `guess` is from `answer`, as a factor of at least 1; Infinity where signs differ. */
 export function factorBetween(guess, answer) {
   if (guess === answer) return 1;

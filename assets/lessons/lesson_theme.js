@@ -1,4 +1,4 @@
-// The page's colours for lessons: lessons.css has them by theme, charts read them from there.
+// The page's colours for lessons: minibatch/ui/palette.py writes them as variables by theme, charts read them from there.
 
 import { readTheme } from "../player/theme.js";
 

@@ -9,11 +9,10 @@ export function openLessonPage(host, text) {
   return openLesson(host, doc, { vegaEmbed, link: siteLink(doc), parameters: new URLSearchParams(window.location.search) });
 }
 
-/** Where pages of the site stand: `doc.links` has them by kind, of a lesson how its file's name ends. */
+/** Where pages of the site stand: lessons and their list in each language, the others by kind in `doc.links`. */
 function siteLink(doc) {
-  return (kind, id) => {
-    if (kind === "lesson") return `${id}${doc.links?.lesson ?? ".html"}`;
-    if (kind === "language") return doc.language_links?.[id] ?? null;
-    return doc.links?.[kind] ?? null;
+  return (kind, id, language) => {
+    if (kind !== "lesson" && kind !== "index") return doc.links[kind] ?? null;
+    return `${kind === "lesson" ? id : "index"}${language === "en" ? "" : `.${language}`}.html`;
   };
 }

@@ -1,14 +1,9 @@
 // Numbers drills: one number after the other, graded by a factor.
 
 import { button, el, setText } from "../player/dom.js";
+import { marksOf, readNumber } from "./numbers.js";
 import { moveRoomCard } from "./room_cards.js";
 import { roomHtml, roomWord } from "./whiteboard.js";
-
-/** What was typed as a number: 131,072, 1.5e3 and 1 000 are numbers; NaN for anything else. */
-export function roomDrillNumber(text) {
-  const plain = text.replace(/[\s,_]/g, "");
-  return plain === "" ? NaN : Number(plain);
-}
 
 /** Whether a number is the answer of a drill, within its factor. */
 export function roomDrillIsRight(drill, number) {
@@ -20,6 +15,7 @@ export function roomDrillIsRight(drill, number) {
 export class RoomDrills {
   constructor(doc) {
     this.word = (key, values) => roomWord(doc.strings, key, values);
+    this.marks = marksOf(doc.strings);
     this.drills = doc.drills;
     this.asked = this.right = this.streak = 0;
     const topics = [...new Set(doc.drills.map(({ topic }) => topic))];
@@ -51,7 +47,7 @@ export class RoomDrills {
     const form = el("form", { class: "mbr-form" }, input, el("span", { text: drill.unit }), el("button", { type: "submit", class: "mbr-primary", text: this.word("drills_check") }));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.#grade(drill, roomDrillNumber(input.value), form, result);
+      this.#grade(drill, readNumber(input.value, this.marks), form, result);
     });
     form.addEventListener("keydown", (event) => event.stopPropagation());
     this.card.replaceChildren(el("p", { class: "mbr-topic", text: drill.topic }), roomHtml("div", { class: "mbr-ask" }, drill.ask_html), form, result);
@@ -59,7 +55,7 @@ export class RoomDrills {
   }
 
   #grade(drill, number, form, result) {
-    if (!Number.isFinite(number)) return setText(result, this.word("drills_number"));
+    if (number === null) return setText(result, this.word("drills_number"));
     const isRight = roomDrillIsRight(drill, number);
     this.asked++;
     this.right += isRight;

@@ -36,12 +36,12 @@ function openInstance(host) {
   return instance;
 }
 
-/** Where pages of the app stand: `doc.links` has them by kind, a lesson's without its id. */
+/** Where pages of the app stand: `doc.links` has them by kind; lessons are the index with parameters. */
 function appLink(doc) {
-  return (kind, id) => {
-    if (kind === "lesson") return doc.links.lesson + encodeURIComponent(id);
-    if (kind === "language") return `${doc.links.lesson}${encodeURIComponent(doc.id)}&language=${id}`;
-    return doc.links[kind];
+  return (kind, id, language) => {
+    if (kind !== "lesson" && kind !== "index") return doc.links[kind] ?? null;
+    const parameters = new URLSearchParams({ ...(kind === "lesson" && { lesson: id }), ...(language !== "en" && { language }) });
+    return parameters.size ? `${doc.links.index}?${parameters}` : doc.links.index;
   };
 }
 

@@ -5,7 +5,7 @@ import { el, setText } from "../player/dom.js";
 const WHITEBOARD_PAD = "pad";
 const WHITEBOARD_SPARE = 3; // columns beyond the solution, so that their number gives nothing away
 const WHITEBOARD_KEYS = "0123456789ab"; // of the requests, in order
-const WHITEBOARD_COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7E6BC4", "#8C8C3C"];
+const WHITEBOARD_COLOURS = Array.from({ length: 8 }, (_, k) => `var(--request-${k})`); // of minibatch/ui/palette.py
 const WHITEBOARD_INKS = ["#FFFFFF", "#000000", "#000000", "#000000", "#000000", "#000000", "#000000", "#000000"]; // legible at the size of a cell
 
 /** A string of the interface with its {names} filled in; the key itself where there is none. */

@@ -68,7 +68,7 @@ export class Player {
     this.options = options;
     this.eventKind = EVENT_KINDS[0];
     this.store = new Store(comparison, startOf(comparison));
-    this.root = el("div", { class: "mb-player", tabindex: 0, role: "region", "aria-label": "Player" });
+    this.root = el("div", { class: "mb-player", lang: "en", tabindex: 0, role: "region", "aria-label": "Player" });
     this.root.player = this; // for whoever embeds the page
     host.append(this.root);
     this.sight = new Sight();

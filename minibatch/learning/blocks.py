@@ -16,6 +16,7 @@ from minibatch.learning.markup import Piece
 from minibatch.learning.quiz import quiz_block
 from minibatch.learning.run_spec import Spec, check_spec
 from minibatch.learning.text import Href, to_html
+from minibatch.learning.words import in_unit, localised
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.scenarios import SCENARIOS
@@ -31,11 +32,13 @@ class Blocks:
     Args:
         runs: specs by name; blocks that state a run of their own add to them.
         href: where a lesson stands.
+        language: in which figures are shown.
     """
 
-    def __init__(self, runs: dict[str, Spec], href: Href) -> None:
+    def __init__(self, runs: dict[str, Spec], href: Href, language: str = "en") -> None:
         self.runs = runs
-        self.figures = Figures(runs)
+        self.figures = Figures(runs, language)
+        self.words = self.figures.words
         self._href = href
         self._makers: Mapping[str, Callable[[Fields], Block]] = {
             "player": self._player, "chart": self._chart, "explore": self._explore, "predict": self._predict,
@@ -116,7 +119,7 @@ class Blocks:
             setting = dict(zip(knobs, values, strict=True))
             metrics, clock = self._setting(run, setting, policy)
             kept = {row.key: metrics[row.key] for row in shown}
-            words = {key: metric_words(key, value) for key, value in kept.items()}
+            words = {key: localised(metric_words(key, value), self.words) for key, value in kept.items()}
             found = self.figures.holds(find, metrics)
             settings.append({"values": setting, "metrics": kept, "words": words, "found": found, "run": None})
         if not any(setting["found"] for setting in settings):
@@ -126,7 +129,8 @@ class Blocks:
         return {
             "ask_html": self.html(fields.text("ask")), "clock": clock, "settings": settings,
             "knobs": [{"name": name, "label": name, "values": each} for name, each in zip(knobs, lists, strict=True)],
-            "show": [{"key": row.key, "label": _label(row), "unit": row.unit, "better": row.better} for row in shown],
+            "show": [{"key": row.key, "label": self.words[f"metric_{row.key}"], "unit": row.unit, "better": row.better}
+                     for row in shown],
             "reveal_html": self.html(fields.text("reveal", "")),
         }  # fmt: skip
 
@@ -150,16 +154,16 @@ class Blocks:
 
     def _claim(self, fields: Fields) -> Block:
         claim = find_claim(fields.text("id"))
-        return {"id": claim.id, "words": claim.words, "of": claim.of, "source": claim.source,
-                "standing": claim.standing, "checked": str(claim.checked)}  # fmt: skip
+        standing = self.words[claim.standing] if claim.standing else ""
+        return {"id": claim.id, "words": localised(claim.words, self.words), "of": claim.of, "source": claim.source,
+                "standing": standing, "checked": claim.checked.strftime(self.words["date_format"])}  # fmt: skip
 
 
 def answer(fields: Fields, figures: Figures) -> Block:
     """The number that is asked for, in words and in its unit."""
     unit = fields.text("unit", " ").strip()
     figure = figures.figure(fields.text("answer"))
-    words = figure.words if unit and unit in figure.words else f"{figure.words} {unit}".strip()
-    return {"answer": figure.value, "answer_words": words, "unit": unit}
+    return {"answer": figure.value, "answer_words": in_unit(figure.words, unit), "unit": unit}
 
 
 def varied(spec: Spec, changes: Mapping[str, Any]) -> Spec:
@@ -194,7 +198,3 @@ def _metric_row(key: Any) -> Row:
     if key not in METRIC_ROWS:
         raise ValueError(f"there is no metric {key!r} to show: expected some of {', '.join(METRIC_ROWS)}")
     return METRIC_ROWS[key]
-
-
-def _label(row: Row) -> str:
-    return row.brief or f"{row.words}"

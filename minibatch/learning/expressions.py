@@ -13,6 +13,7 @@ from minibatch.analysis.metrics import Metrics, compute_metrics
 from minibatch.analysis.summary import ROWS, Row
 from minibatch.learning.run_spec import Spec, run_of
 from minibatch.learning.steps import Figure, modelled_step, recorded_decodes, registry_figure
+from minibatch.learning.words import interface_words, localised
 from minibatch.recording.schema import Recording
 
 METRIC_ROWS: dict[str, Row] = {row.key: row for row in ROWS}
@@ -26,10 +27,11 @@ _LARGEST = 400
 
 
 class Figures:
-    """The values of expressions over `runs`, specs by name."""
+    """The values of expressions over `runs`, specs by name, shown as in `language`."""
 
-    def __init__(self, runs: Mapping[str, Spec]) -> None:
+    def __init__(self, runs: Mapping[str, Spec], language: str = "en") -> None:
         self.runs = runs
+        self.words = interface_words(language)
         self._metrics: dict[tuple[str, str], tuple[Metrics, str]] = {}
 
     def figure(self, text: str) -> Figure:
@@ -44,7 +46,8 @@ class Figures:
         if found is None:
             value = self._number(node, {})
             found = Figure(value, three_figures(value), self._standing(node))
-        return found if not style else Figure(found.value, _styled(found.value, style), found.standing)
+        shown = _styled(found.value, style) if style else found.words
+        return Figure(found.value, localised(shown, self.words), self.words.get(found.standing, found.standing))
 
     def number(self, given: Any) -> float:
         """The value of an expression, or a number as it is."""
@@ -82,7 +85,7 @@ class Figures:
         if isinstance(node, ast.Attribute):
             path = _path(node)
             if len(path) == 2 and path[0] == "claim":
-                return _claim(path[1])
+                return self._claim(path[1])
             if len(path) == 3:
                 metrics, clock = self.metrics(path[0], path[1])
                 return _metric(path[2], metrics, clock)
@@ -140,7 +143,16 @@ class Figures:
         for part in ast.walk(node):
             if isinstance(part, ast.Attribute) and (path := _path(part)) and len(path) == 3:
                 words.append(self.metrics(path[0], path[1])[1])
-        return ", ".join(dict.fromkeys(words)) or "calculated"
+        return ", ".join(self.words[word] for word in dict.fromkeys(words)) or "calculated"
+
+    def _claim(self, name: str) -> Figure:
+        claims = load_claims()
+        found = claims.get(name.replace("_", "-")) or claims.get(name)
+        if found is None:
+            raise ValueError(f"there is no claim {name!r} in assets/registry/claims.toml")
+        source = f"{found.source} ({self.words[found.standing]})" if found.standing else found.source
+        checked = self.words["claim_checked"].format(date=found.checked.strftime(self.words["date_format"]))
+        return Figure(found.value, found.words, f"{found.of}: {source}, {checked}")
 
 
 def _parse(text: str) -> ast.expr:
@@ -187,16 +199,8 @@ def _styled(value: float, style: str) -> str:
     if style == "percent":
         return f"{percent(value)} %"
     if style == "x":
-        return f"{three_figures(value)}x"
+        return f"{three_figures(value)}×"
     try:
         return f"{value:{style}}"
     except ValueError:
         raise ValueError(f"{style!r} is no format: expected percent, x or one of Python's, such as 0.1f") from None
-
-
-def _claim(name: str) -> Figure:
-    claims = load_claims()
-    found = claims.get(name.replace("_", "-")) or claims.get(name)
-    if found is None:
-        raise ValueError(f"there is no claim {name!r} in assets/registry/claims.toml")
-    return Figure(found.value, found.words, f"{found.of}: {found.source_in_words}, checked {found.checked}")

@@ -24,6 +24,7 @@ class Outline:
     """What is known of a lesson before anything is run.
 
     Attributes:
+        language: of its title and goals.
         languages: "en", and those for which a `lesson.LANGUAGE.md` stands beside it.
     """
 
@@ -34,6 +35,7 @@ class Outline:
     prerequisites: tuple[str, ...]
     goals: tuple[str, ...]
     runs: Mapping[str, Spec]
+    language: str
     languages: tuple[str, ...]
 
 
@@ -61,30 +63,41 @@ def file_of(folder: Path, language: str) -> Path:
     return folder / ("lesson.md" if language == "en" else f"lesson.{language}.md")
 
 
+def language_of(path: Path) -> str:
+    """The language of a lesson's file, by its name."""
+    parts = path.name.split(".")
+    return parts[1] if len(parts) == 3 else "en"
+
+
 def read_outline(folder: Path, language: str = "en") -> Outline:
     """Raises LessonError: the file is no lesson, or its front matter is wrong."""
     return outline_of(folder, read_source(file_of(folder, language)))
 
 
-def read_outlines(root: Path = FOLDER) -> tuple[list[Outline], list[Problem]]:
-    """The lessons that can be read, in order, and what is wrong with the others."""
-    outlines, problems = [], []
+def read_outlines(root: Path = FOLDER, language: str = "en") -> tuple[list[Outline], list[Problem]]:
+    """The lessons that can be read, in order, in `language` or else in English; and what is wrong with files."""
+    outlines: list[Outline] = []
+    problems = []
     for folder in folders(root):
-        try:
-            outlines.append(read_outline(folder))
-        except LessonError as error:
-            problems.append(error.problem)
+        for each in dict.fromkeys((language, "en")):
+            if not file_of(folder, each).exists():
+                continue
+            try:
+                outlines.append(read_outline(folder, each))
+                break
+            except LessonError as error:
+                problems.append(error.problem)
     return outlines, problems
 
 
 def outline_of(folder: Path, source: Source) -> Outline:
     try:
-        return _outline(folder, source.front)
+        return _outline(folder, source.front, language_of(source.path))
     except ValueError as error:
         raise LessonError(Problem(source.path, 1, str(error))) from None
 
 
-def _outline(folder: Path, front: Mapping[str, Any]) -> Outline:
+def _outline(folder: Path, front: Mapping[str, Any], language: str) -> Outline:
     fields = Fields("the front matter", front)
     name, minutes = fields.text("id"), fields.number("minutes")
     if not _ID.fullmatch(name):
@@ -99,11 +112,11 @@ def _outline(folder: Path, front: Mapping[str, Any]) -> Outline:
             check_spec(spec)
         except ValueError as error:
             raise ValueError(f"run {run}: {error}") from None
-    languages = sorted(path.name.split(".")[1] for path in folder.glob("lesson.*.md"))
+    languages = sorted(language_of(path) for path in folder.glob("lesson.*.md"))
     outline = Outline(
         folder, name, fields.text("title"), minutes,
         tuple(str(each) for each in fields.items("prerequisites", 0, ())),
-        tuple(str(each) for each in fields.items("goals")), runs, ("en", *languages),
+        tuple(str(each) for each in fields.items("goals")), runs, language, ("en", *languages),
     )  # fmt: skip
     fields.end()
     return outline
@@ -118,7 +131,7 @@ def compile_lesson(folder: Path, language: str, href: Href) -> tuple[Lesson | No
     except LessonError as error:
         return None, [error.problem]
     runs = dict(outline.runs)
-    blocks, made, problems = Blocks(runs, href), [], []
+    blocks, made, problems = Blocks(runs, href, language), [], []
     for index, piece in enumerate(source.pieces):
         try:
             made.append({**blocks.block(piece), "key": str(index), "line": piece.line})

@@ -7,6 +7,7 @@ from typing import Any
 
 from minibatch.learning.expressions import Figures
 from minibatch.learning.fields import Fields
+from minibatch.learning.words import in_unit
 
 Html = Callable[[str], str]
 _TYPES = ("choice", "order", "number", "schedule")
@@ -58,7 +59,7 @@ def _number(fields: Fields, figures: Figures, html: Html) -> dict[str, Any]:
     tolerance = fields.number("tolerance", 1.1)
     if figure.value <= 0 or not 1 < tolerance <= 10:
         raise ValueError("expected an answer above 0, and a tolerance, a factor above 1 and up to 10")
-    words = figure.words if unit and unit in figure.words else f"{figure.words} {unit}".strip()
+    words = in_unit(figure.words, unit)
     return {"answer": figure.value, "answer_words": words, "unit": unit, "tolerance": tolerance}
 
 

@@ -28,7 +28,7 @@ class Figure:
 
     Attributes:
         words: as it is shown, with its unit.
-        standing: "measured", "modelled", "calculated", or the standing and source of a claim.
+        standing: whether it was measured, modelled or calculated, or what a claim is of and its source.
     """
 
     value: float
@@ -92,7 +92,7 @@ def registry_figure(name: str, node: ast.Call) -> Figure:
         return Figure(value, scaled(value, "B"), "calculated")
     if name == "ridge":
         ridge = _ceilings(of).ridge
-        return Figure(ridge, f"{three_figures(ridge)} FLOP/byte", "calculated from the data sheet")
+        return Figure(ridge, f"{three_figures(ridge)} FLOP/byte", "data_sheet")
     raise ValueError(
         f"{ast.unparse(node)} is no figure: expected step.ms(...), decodes.ms(...), kv_bytes(), weights() or ridge()"
     )

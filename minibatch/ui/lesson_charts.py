@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import textwrap
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
 
 from minibatch.analysis.formats import three_figures
 from minibatch.learning.blocks import Block
+from minibatch.learning.words import localised
 
 _HEIGHT = 260
 _DASHES = ((1, 0), (9, 4), (2, 3), (10, 3, 2, 3))
@@ -103,11 +105,15 @@ def log_ticks(low: float, high: float) -> list[float]:
     return [step for step in steps if first <= step <= last]
 
 
-def chart_table(block: Block) -> dict[str, Any]:
-    """The same values as a table: the chart's text mirror."""
+def chart_table(block: Block, words: Mapping[str, str]) -> dict[str, Any]:
+    """The same values as a table, in the language of `words`: the chart's text mirror."""
     several = len(block["series"]) > 1
     rows = [
-        [*([s["name"]] if several else []), x if isinstance(x, str) else _place(x), three_figures(y)]
+        [
+            *([s["name"]] if several else []),
+            x if isinstance(x, str) else localised(_place(x), words),
+            localised(three_figures(y), words),
+        ]
         for s in block["series"]
         for x, y in s["points"]
     ]

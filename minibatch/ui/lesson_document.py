@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -16,42 +15,31 @@ from minibatch.learning.expressions import Figures
 from minibatch.learning.lesson import FOLDER, Lesson, Outline, compile_lesson, file_of, read_outlines
 from minibatch.learning.run_spec import Spec, run_of
 from minibatch.learning.text import to_html
+from minibatch.learning.words import interface_words
 from minibatch.recording.schema import Recording
 from minibatch.ui.lesson_charts import chart_spec, chart_table
-from minibatch.ui.player.bundle import LESSONS
 from minibatch.ui.player.payload import pack
 
 Document = dict[str, Any]
-Link = Callable[[str, str], str]
-"""Where a page of a kind ("lesson", "index", "room", "run") stands, by its id; "" where there is none."""
-
-
-def interface_words(language: str) -> dict[str, str]:
-    """The interface's strings in `language`; those that it lacks in English."""
-    words: dict[str, str] = {}
-    for path in (LESSONS / "strings.json", LESSONS / "room_strings.json"):
-        found = _strings(path)
-        words |= found["en"] | found.get(language, {})
-    return words
-
-
-@cache
-def _strings(path: Path) -> dict[str, dict[str, str]]:
-    strings: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
-    return strings
+Link = Callable[[str, str, str], str]
+"""Where a page of a kind ("lesson", "index", "room", "run") stands, by its id and language; "" where there is none."""
 
 
 def lesson_document(
     folder: Path, language: str, link: Link, root: Path = FOLDER
 ) -> tuple[Document | None, list[Problem]]:
     """A lesson as a document; None, and what is wrong with it, where it can't be shown."""
-    lesson, problems = compile_lesson(folder, language, lambda lesson_id: link("lesson", lesson_id))
+    outlines, _ = read_outlines(root, language)
+    known = {outline.id: outline for outline in outlines}
+
+    def href(lesson_id: str) -> str:
+        return link("lesson", lesson_id, known[lesson_id].language if lesson_id in known else "en")
+
+    lesson, problems = compile_lesson(folder, language, href)
     if lesson is None:
         return None, problems
-    outlines, _ = read_outlines(root)
-    position = [outline.id for outline in outlines].index(lesson.outline.id)
+    position = list(known).index(lesson.outline.id)
     payloads: dict[str, str] = {}
-    titles = {outline.id: outline.title for outline in outlines}
     return {
         "kind": "lesson",
         "id": lesson.outline.id,
@@ -59,31 +47,43 @@ def lesson_document(
         "minutes": lesson.outline.minutes,
         "language": language,
         "languages": list(lesson.outline.languages),
-        "prerequisites": [{"id": each, "title": titles.get(each, each)} for each in lesson.outline.prerequisites],
+        "prerequisites": [_reference(known[each]) for each in lesson.outline.prerequisites if each in known],
         "goals": _goals(lesson.outline),
         "previous": _reference(outlines[position - 1]) if position else None,
         "next": _reference(outlines[position + 1]) if position + 1 < len(outlines) else None,
-        "strings": interface_words(language),
+        "strings": dict(interface_words(language)),
         "blocks": [_shown(block, lesson, payloads, link) for block in lesson.blocks],
         "runs": payloads,
     }, []
 
 
 def index_document(language: str = "en", root: Path = FOLDER) -> Document:
-    """All lessons, and in a sentence each those that can't be shown."""
-    outlines, problems = read_outlines(root)
+    """All lessons, in `language` where they have it, and in a sentence each those that can't be shown."""
+    outlines, problems = read_outlines(root, language)
     lessons = [
         {
             "id": outline.id,
             "title": outline.title,
+            "language": outline.language,
             "minutes": outline.minutes,
             "prerequisites": list(outline.prerequisites),
             "goals": _goals(outline),
         }
         for outline in outlines
     ]
-    strings = interface_words(language)
-    return {"kind": "index", "lessons": lessons, "problems": [str(each) for each in problems], "strings": strings}
+    return {
+        "kind": "index",
+        "language": language,
+        "languages": languages_of(outlines),
+        "lessons": lessons,
+        "problems": [str(each) for each in problems],
+        "strings": dict(interface_words(language)),
+    }
+
+
+def languages_of(outlines: list[Outline]) -> list[str]:
+    """Every language that some lesson has, English first."""
+    return ["en", *sorted({each for outline in outlines for each in outline.languages} - {"en"})]
 
 
 def document_bytes(document: Document) -> bytes:
@@ -108,7 +108,7 @@ def _shown(block: Block, lesson: Lesson, payloads: dict[str, str], link: Link) -
     """A block with what only the page needs."""
     if block["kind"] == "chart":
         kept = {name: block[name] for name in ("kind", "key", "line", "title", "caption_html", "lies")}
-        return {**kept, "spec": chart_spec(block), "table": chart_table(block)}
+        return {**kept, "spec": chart_spec(block), "table": chart_table(block, interface_words(lesson.language))}
     if block["kind"] == "player":
         options = dict(block["options"])
         policies = options.pop("policies", None)
@@ -117,16 +117,17 @@ def _shown(block: Block, lesson: Lesson, payloads: dict[str, str], link: Link) -
             payloads[name] = payload(lesson.runs[block["run"]], policies)
         shown = {**block, "run": name, "options": options}
         again = shown.pop("again")
-        return {**shown, "run_here": link("run", urlencode(again))} if again else shown
+        return {**shown, "run_here": link("run", urlencode(again), lesson.language)} if again else shown
     return block
 
 
 def _goals(outline: Outline) -> list[str]:
-    return [to_html(goal, Figures(outline.runs), str, inline=True) for goal in outline.goals]
+    figures = Figures(outline.runs, outline.language)
+    return [to_html(goal, figures, str, inline=True) for goal in outline.goals]
 
 
 def _reference(outline: Outline) -> dict[str, str]:
-    return {"id": outline.id, "title": outline.title}
+    return {"id": outline.id, "title": outline.title, "language": outline.language}
 
 
 def lesson_folder(lesson_id: str, root: Path = FOLDER) -> Path | None:

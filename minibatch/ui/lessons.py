@@ -28,22 +28,22 @@ def page() -> None:
     """One lesson, or the list of them."""
     parameters = st.query_params.to_dict()
     wanted, language = parameters.get("lesson", ""), parameters.get("language", "en")
-    if not wanted:
-        _show(index_document(), "index")
-        return
+    if not re.fullmatch("[a-z]{2,3}", language):
+        language = "en"
     folder = lesson_folder(wanted)
     if folder is None:
-        show(Notice(f"There is no lesson {wanted!r}.", "warning"))
-        _show(index_document(), "index")
+        if wanted:
+            show(Notice(f"There is no lesson {wanted!r}.", "warning"))
+        _show_index(language)
         return
-    if not re.fullmatch("[a-z]{2,3}", language) or not file_of(folder, language).exists():
+    if not file_of(folder, language).exists():
         language = "en"
     with st.spinner("Running what the lesson shows"):
         data, problems = _lesson(str(folder), language, last_change(folder, language))
     for problem in problems:
         show(Notice(problem, "error"))
     if data is None:
-        _show(index_document(), "index")
+        _show_index(language)
     else:
         _mount(data, f"lesson {wanted} {language}")
 
@@ -66,18 +66,25 @@ def _room() -> bytes:
     return _packed(room_document(_link))
 
 
-def _show(document: Document, key: str) -> None:
-    _mount(_packed(document), key)
+def _show_index(language: str) -> None:
+    document = index_document(language)
+    if language not in document["languages"]:
+        document = index_document()
+    _mount(_packed(document), f"index {document['language']}")
 
 
 def _packed(document: Document) -> bytes:
-    links = {"index": "lessons", "room": "interview", "lesson": "lessons?lesson="}
+    links = {"index": "lessons", "room": "interview"}
     return zlib.compress(document_bytes(document | {"links": links}), 6)
 
 
-def _link(kind: str, name: str) -> str:
-    places = {"lesson": f"lessons?{urlencode({'lesson': name})}", "room": "interview", "run": f"./?{name}"}
-    return places.get(kind, "lessons")
+def _link(kind: str, name: str, language: str) -> str:
+    if kind == "room":
+        return "interview"
+    if kind == "run":
+        return f"./?{name}"
+    parameters = {"lesson": name} if kind == "lesson" else {}
+    return f"lessons?{urlencode(parameters | ({} if language == 'en' else {'language': language}))}".rstrip("?")
 
 
 def _mount(data: bytes, key: str) -> None:

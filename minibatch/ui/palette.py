@@ -91,6 +91,22 @@ def theme(kind: str | None, scale: float = 1.0) -> Theme:
     return Theme(**(_DARK if kind == "dark" else _LIGHT), scale=scale)
 
 
+def lesson_variables() -> str:
+    """The colours as CSS variables of lessons and of the site's pages, by theme; paper has the light ones."""
+    light, dark = (_declarations(each) for each in (_LIGHT, _DARK))
+    requests = " ".join(f"--request-{index}: {colour};" for index, colour in enumerate(REQUEST_COLOURS))
+    return (
+        f".mbl-lesson, .mbl-site {{ {light} {requests} color-scheme: light; }}\n"
+        f'.mbl-lesson[data-theme="dark"] {{ {dark} color-scheme: dark; }}\n'
+        f"@media (prefers-color-scheme: dark) {{ .mbl-site {{ {dark} color-scheme: dark; }} }}\n"
+        f"@media print {{ .mbl-lesson.mbl-lesson {{ {light} color-scheme: light; }} }}\n"
+    )
+
+
+def _declarations(colours: dict[str, Any]) -> str:
+    return " ".join(f"--{name}: {value};" for name, value in colours.items() if isinstance(value, str))
+
+
 def request_colour(request_id: int) -> str:
     return REQUEST_COLOURS[request_id % len(REQUEST_COLOURS)]
 

@@ -6,7 +6,8 @@ from minibatch.learning.drills import make_drills
 from minibatch.learning.expressions import Figures
 from minibatch.learning.room import Question, exercise_dict, read_exercises, read_questions
 from minibatch.learning.text import to_html
-from minibatch.ui.lesson_document import Document, Link, interface_words, payload
+from minibatch.learning.words import interface_words
+from minibatch.ui.lesson_document import Document, Link, payload
 
 
 def room_document(link: Link, language: str = "en") -> Document:
@@ -21,7 +22,7 @@ def room_document(link: Link, language: str = "en") -> Document:
     return {
         "kind": "room",
         "language": language,
-        "strings": interface_words(language),
+        "strings": dict(interface_words(language)),
         "exercises": [exercise_dict(each.exercise, each.title) for each in read_exercises()],
         "questions": [_question(each, runs, link) for each in read_questions()],
         "drills": [
@@ -45,7 +46,7 @@ def _question(question: Question, runs: dict[str, str], link: Link) -> Document:
     figures, experiment = question.figures, question.experiment
 
     def html(text: str, inline: bool = False) -> str:
-        return to_html(text, figures, lambda lesson_id: link("lesson", lesson_id), inline)
+        return to_html(text, figures, lambda lesson_id: link("lesson", lesson_id, "en"), inline)
 
     shown = None
     if experiment:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from minibatch.analysis.claims import load_claims
 from minibatch.learning.errors import LessonError
-from minibatch.learning.lesson import FOLDER, folders, read_outline
+from minibatch.learning.lesson import FOLDER, folders, read_outline, read_outlines
+from minibatch.learning.words import interface_words
 from minibatch.recording.storage import load, write_atomically
-from minibatch.ui.lesson_document import Document, document_bytes, index_document, lesson_document
+from minibatch.ui.lesson_document import Document, document_bytes, index_document, languages_of, lesson_document
 from minibatch.ui.player.bundle import lesson_styles, site_script
 from minibatch.ui.player.page import page_html
 from minibatch.ui.room_document import room_document
@@ -18,7 +19,8 @@ from minibatch.ui.sources import bundled_files, recordings_folder
 
 Files = Iterator[tuple[str, Callable[[], bytes]]]
 _LINKS = {"index": "index.html", "room": "interview.html", "compare": "compare.html", "claims": "claims.html"}
-_NAMES = (("index", "Lessons"), ("room", "Interview room"), ("compare", "Compare"), ("claims", "Claims"))
+_NAMES = {"index": "lessons", "room": "room", "compare": "compare", "claims": "claims"}
+"""The strings that name the pages."""
 _POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' file:; style-src 'self' 'unsafe-inline' file:; "
     "img-src data: blob: 'self'; media-src blob:; connect-src data: blob:"
@@ -34,12 +36,13 @@ def site_files(root: Path = FOLDER) -> Files:
     """
     yield "site.js", lambda: site_script().encode()
     yield "site.css", lambda: lesson_styles().encode()
-    yield "index.html", lambda: _page(index_document(root=root), "Lessons", "index")
+    for language in languages_of(read_outlines(root)[0]):
+        yield _link("index", "", language), _index(language, root)
     for folder in folders(root):
         outline = read_outline(folder)
         for language in outline.languages:
-            yield _lesson_name(outline.id, language), _lesson(folder, language, root)
-    yield "interview.html", lambda: _page(room_document(_link), "Interview room", "room")
+            yield _link("lesson", outline.id, language), _lesson(folder, language, root)
+    yield "interview.html", lambda: _page(room_document(_link), "room")
     for index, path in enumerate(bundled_files(recordings_folder())):
         name = "compare.html" if not index else f"compare-{path.stem}.html"
         yield name, lambda path=path: page_html(load(path)).encode()  # type: ignore[misc]
@@ -63,30 +66,34 @@ def _lesson(folder: Path, language: str, root: Path) -> Callable[[], bytes]:
         document, problems = lesson_document(folder, language, _link, root)
         if document is None:
             raise LessonError(problems[0])
-        names = {other: _lesson_name(document["id"], other) for other in document["languages"]}
-        return _page(document | {"language_links": names}, document["title"], "", language)
+        return _page(document, "")
 
     return make
 
 
-def _link(kind: str, name: str) -> str:
-    return _lesson_name(name, "en") if kind == "lesson" else _LINKS.get(kind, "")
+def _index(language: str, root: Path) -> Callable[[], bytes]:
+    return lambda: _page(index_document(language, root), "index")
 
 
-def _lesson_name(name: str, language: str) -> str:
-    return f"{name}.html" if language == "en" else f"{name}.{language}.html"
+def _link(kind: str, name: str, language: str) -> str:
+    """Lessons and their list have a page in every language; the others are English."""
+    if kind not in ("lesson", "index"):
+        return _LINKS.get(kind, "")
+    return f"{name if kind == 'lesson' else 'index'}{'' if language == 'en' else f'.{language}'}.html"
 
 
-def _page(document: Document, title: str, here: str, language: str = "en") -> bytes:
-    data = document_bytes(document | {"links": {**_LINKS, "lesson": ".html"}}).decode()
+def _page(document: Document, here: str) -> bytes:
+    language = document["language"]
+    words = interface_words(language)
+    data = document_bytes(document | {"links": _LINKS}).decode()
     script = (
         '<script type="application/json" id="data">' + data + "</script>\n"
         '<script src="site.js"></script>\n'
         '<script>openLessonPage(document.getElementById("page"), document.getElementById("data").textContent);</script>'
     )
-    return _html(
-        title, here, '<main id="page"><noscript>This page needs JavaScript.</noscript></main>\n' + script, language
-    )
+    main = f'<main id="page"><noscript>{escape(words["no_script"])}</noscript></main>\n'
+    title = document.get("title") or words[_NAMES[here]]
+    return _html(title, here, main + script, language)
 
 
 def _claims() -> bytes:
@@ -102,8 +109,10 @@ def _claims() -> bytes:
 
 
 def _html(title: str, here: str, body: str, language: str = "en") -> bytes:
+    words = interface_words(language)
     links = "".join(
-        f'<a href="{_LINKS[name]}"{" aria-current=page" if name == here else ""}>{words}</a>' for name, words in _NAMES
+        f'<a href="{_link(name, "", language)}"{" aria-current=page" if name == here else ""}>{escape(words[key])}</a>'
+        for name, key in _NAMES.items()
     )
     return (
         f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'

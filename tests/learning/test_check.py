@@ -102,13 +102,36 @@ def test_front_matter_that_is_wrong_is_said(tmp_path: Path, front: str, expected
     assert [expected in found for _, found in problems(tmp_path)] == [True]
 
 
-def test_a_translation_has_the_blocks_of_the_english(tmp_path: Path) -> None:
-    path = write_lesson(tmp_path, "Text.\n\n" + block("claim", "id: h100-flops"))
-    german = path.with_name("lesson.de.md")
-    german.write_text(FRONT + "Worte.\n", encoding="utf-8")
-    assert problems(tmp_path) == [(1, "expected the same kinds of blocks in the same order as in lesson.md")]
-    german.write_text(FRONT + "Worte.\n\n" + block("claim", "id: h100-flops"), encoding="utf-8")
-    assert problems(tmp_path) == []
+CLAIM = block("claim", "id: h100-flops")
+CHOICE = "quiz (choice) of 2 options, right: 1"
+NUMBER = block("quiz", "type: number", "ask: Q.", "explain: E.", "answer: 2")
+
+
+@pytest.mark.parametrize(
+    ("german", "line", "expected"),
+    [
+        (CLAIM + block("quiz", *QUIZ), None, ""),
+        (block("quiz", *QUIZ) + CLAIM, 2, f"this is {CHOICE}: expected claim, as in lesson.md, line {FIRST + 2}"),
+        (CLAIM + NUMBER, 5, f"this is quiz (number): expected {CHOICE}, as in lesson.md, line {FIRST + 5}"),
+        (CLAIM + block("quiz", *QUIZ[:3], "options: [b, {text: a, right: true}]"), 5,
+         f"this is {CHOICE.replace('1', '2')}: expected {CHOICE}, as in lesson.md, line {FIRST + 5}"),
+        (CLAIM, 2, f"expected another block after this one: {CHOICE}, as in lesson.md, line {FIRST + 5}"),
+        (CLAIM + block("quiz", *QUIZ) + "Mehr.\n", 11, "expected no more blocks: lesson.md has 3"),
+    ],
+    ids=["the same", "another order", "another type", "other options", "one too few", "one too many"],
+)  # fmt: skip
+def test_a_translation_has_the_blocks_of_the_english(
+    tmp_path: Path, german: str, line: int | None, expected: str
+) -> None:
+    path = write_lesson(tmp_path, "Text.\n\n" + CLAIM + block("quiz", *QUIZ))
+    path.with_name("lesson.de.md").write_text(FRONT + "Worte.\n\n" + german, encoding="utf-8")
+    assert problems(tmp_path) == ([] if line is None else [(FIRST + line, expected)])
+
+
+def test_a_translation_has_the_id_of_the_english(tmp_path: Path) -> None:
+    path = write_lesson(tmp_path, "Text.\n")
+    path.with_name("lesson.de.md").write_text(FRONT.replace("id: tiny", "id: winzig") + "Worte.\n", encoding="utf-8")
+    assert problems(tmp_path) == [(1, "id is 'winzig': expected 'tiny', as in English")]
 
 
 def test_html_and_script_in_a_lesson_are_text(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import altair as alt
 import pytest
 
 from minibatch.learning.blocks import Block
+from minibatch.learning.words import interface_words
 from minibatch.ui.lesson_charts import chart_spec, chart_table, log_ticks
 
 
@@ -42,5 +43,5 @@ def test_bars_lie_where_their_names_need_room(place: str) -> None:
 
 
 def test_the_table_rounds_values_and_no_settings() -> None:
-    table = chart_table(block("lines", ["one"], [(2048, 1234.5), (0.125, 0.98765)], []))
+    table = chart_table(block("lines", ["one"], [(2048, 1234.5), (0.125, 0.98765)], []), interface_words())
     assert table == {"columns": ["budget", "ms"], "rows": [["2,048", "1,230"], ["0.125", "0.988"]]}

@@ -11,6 +11,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+from minibatch.ui.palette import lesson_variables
 from minibatch.ui.player.runtime import vega_runtime
 
 FOLDER = Path(__file__).parents[3] / "assets" / "player"
@@ -46,7 +47,8 @@ def page_script() -> str:
 @cache
 def lesson_styles() -> str:
     """The CSS of lessons and of the players in them."""
-    return "\n".join([styles(), *(path.read_text(encoding="utf-8") for path in sorted(LESSONS.glob("*.css")))])
+    sheets = sorted(LESSONS.glob("*.css"))
+    return "\n".join([lesson_variables(), styles(), *(path.read_text(encoding="utf-8") for path in sheets)])
 
 
 @cache
