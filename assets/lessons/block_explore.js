@@ -4,12 +4,14 @@ import { el } from "../player/dom.js";
 import { PlayerPlace } from "./block_player.js";
 import { Card } from "./card.js";
 import { safeHtml } from "./lesson_parts.js";
+import { pollOptions } from "./poll.js";
 
 export function exploreBlock(block, context) {
   const explore = new Explore(block, context);
   return {
     element: explore.card.element,
     card: explore.card,
+    poll: explore.poll(),
     rescale: (scale) => explore.place?.rescale(scale),
     destroy: () => explore.place?.destroy(),
   };
@@ -42,6 +44,7 @@ class Explore {
       verdict: (right) => words(right ? "found" : "shown"),
       reveal: () => safeHtml("div", "mbl-text", block.reveal_html),
       lock: (isLocked) => { this.showButton.hidden = isLocked || this.context.hides("answers"); },
+      mark: (isMarked) => { if (isMarked) this.#go(this.setting.found ? this.setting : block.settings.find(({ found }) => found)); },
       restore: (index) => this.#go(block.settings[index] ?? this.setting),
     };
   }
@@ -110,6 +113,14 @@ class Explore {
     const percent = then === 0 ? "" : ` ${new Intl.NumberFormat(this.context.language, { style: "percent", maximumSignificantDigits: 2 }).format(Math.abs(now / then - 1))}`;
     const spoken = el("span", { class: "mbl-spoken", text: ` ${words(rises ? "up" : "down")}${isBetter ? `, ${words("better")}` : isWorse ? `, ${words("worse")}` : ""}` });
     return el("td", { class: isBetter ? "mbl-better" : isWorse ? "mbl-worse" : null }, el("span", { "aria-hidden": "true", text: rises ? "▲" : "▼" }), percent, spoken);
+  }
+
+  /** Settings to vote for, one of which does what was asked. */
+  poll() {
+    const { block, context } = this;
+    const inWords = ({ values }) => Object.entries(values).map(([name, value]) => `${name} ${this.#valueWords(value)}`).join(", ");
+    const [found, others] = [true, false].map((isFound) => block.settings.filter((setting) => setting.found === isFound).map(inWords));
+    return pollOptions(found[0], others, `${context.doc.id} ${block.key}`);
   }
 
   #valueWords(value) {

@@ -3,12 +3,17 @@
 import { el } from "../player/dom.js";
 import { Card, commitButton } from "./card.js";
 import { safeHtml, shuffledOrder } from "./lesson_parts.js";
+import { pollOptions } from "./poll.js";
+
+const ORDER_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 export function orderCard(block, context, kicker) {
   const { words } = context;
-  const list = new OrderList(block.items, words);
-  const shuffled = shuffledOrder(block.items.length, `${context.doc.id} ${block.key}`);
+  const seed = `${context.doc.id} ${block.key}`;
+  const shuffled = shuffledOrder(block.items.length, seed);
   if (shuffled.every((item, place) => item === place)) shuffled.push(shuffled.shift()); // not right to begin with
+  const letters = block.items.map((_, item) => ORDER_LETTERS[shuffled.indexOf(item)]);
+  const list = new OrderList(block.items, letters, words);
   list.arrange(shuffled);
   const commit = commitButton(words, () => card.commit(list.order.every((item, place) => item === place), [...list.order]));
   const parts = {
@@ -31,12 +36,21 @@ export function orderCard(block, context, kicker) {
   const card = new Card(block, context, { kicker, parts });
   card.controls.append(list.element, list.status, commit);
   card.begin();
-  return { element: card.element, card };
+  return { element: card.element, card, poll: ordersFor(letters, seed) };
+}
+
+/** Orders to vote for, by the letters of the rows: a vote needs no long words. `letters` stand in the right order. */
+function ordersFor(letters, seed) {
+  const inWords = (order) => order.map((item) => letters[item]).join(" → ");
+  const right = letters.join(" → ");
+  const others = new Set(Array.from({ length: 12 }, (_, k) => inWords(shuffledOrder(letters.length, `${seed} ${k}`))));
+  others.delete(right);
+  return pollOptions(right, [...others], seed);
 }
 
 class OrderList {
-  constructor(items, words) {
-    this.words = words;
+  constructor(items, letters, words) {
+    Object.assign(this, { letters, words });
     this.order = [];
     this.element = el("ol", { class: "mbl-order" });
     this.status = el("p", { class: "mbl-spoken", role: "status" });
@@ -71,7 +85,7 @@ class OrderList {
     const name = text.textContent.trim();
     const move = (by, sign, key) => el("button", { type: "button", "aria-label": this.words(key, { item: name }), text: sign, on: { click: (event) => this.#move(item, by, event.currentTarget) } });
     const [up, down] = [move(-1, "↑", "move_up"), move(1, "↓", "move_down")];
-    const element = el("li", {}, el("span", { class: "mbl-grip", "aria-hidden": "true" }), text, el("span", { class: "mbl-moves" }, up, down));
+    const element = el("li", {}, el("span", { class: "mbl-grip", "aria-hidden": "true" }), el("b", { class: "mbl-letter", text: this.letters[item] }), text, el("span", { class: "mbl-moves" }, up, down));
     element.addEventListener("pointerdown", (event) => this.#grab(event, item, element));
     return { element, up, down, name };
   }

@@ -5,7 +5,8 @@ import { orderCard } from "./block_order.js";
 import { numberCard } from "./block_predict.js";
 import { Card, commitButton } from "./card.js";
 import { safeHtml, shuffledOrder } from "./lesson_parts.js";
-import { createWhiteboard } from "./whiteboard.js";
+import { pollOptions } from "./poll.js";
+import { createWhiteboard, WHITEBOARD_PAD } from "./whiteboard.js";
 
 export function quizBlock(block, context) {
   const kicker = context.words("question");
@@ -69,9 +70,10 @@ function choiceCard(block, context, kicker) {
 function scheduleCard(block, context, kicker) {
   const { words, doc } = context;
   const host = el("div", { class: "mbl-board" });
+  let board = null;
   const draw = () => {
     host.replaceChildren();
-    createWhiteboard(host, block.schedule, {
+    board = createWhiteboard(host, block.schedule, {
       strings: doc.strings,
       // Every check comes here; a schedule that is wrong may be put right.
       onDone: ({ right, shown }) => { if (right || shown) card.commit(right, true); },
@@ -80,7 +82,8 @@ function scheduleCard(block, context, kicker) {
   const parts = {
     verdict: (right) => words(right ? "quiz_right" : "quiz_wrong"),
     reveal: () => safeHtml("div", "mbl-text", block.explain_html),
-    lock: (isLocked) => { if (!isLocked) draw(); },
+    lock: (isLocked) => (isLocked ? board.lock() : draw()),
+    mark: (isMarked) => { if (isMarked) board.finish(); },
     restore: () => {},
   };
   const card = new Card(block, context, { kicker, parts });
@@ -88,5 +91,15 @@ function scheduleCard(block, context, kicker) {
   card.controls.append(host);
   draw();
   card.begin();
-  return { element: card.element, card };
+  return { element: card.element, card, poll: cellsFor(block, context) };
+}
+
+/** What may stand in the first cell that is another than the one before it. */
+function cellsFor({ schedule, key }, { words, doc }) {
+  const { solution, requests } = schedule;
+  const cells = solution.flatMap((row, step) => row.map((what, slot) => ({ step, slot, what })));
+  const cell = cells.find(({ step, slot, what }) => step > 0 && what !== solution[step - 1][slot]) ?? cells[0];
+  const inWords = (what) => words("whiteboard_cell", { ...cell, what: what === WHITEBOARD_PAD ? words("whiteboard_pad") : what || words("whiteboard_idle") });
+  const others = [...requests.map(({ id }) => id), WHITEBOARD_PAD, ""].filter((what) => what !== cell.what);
+  return pollOptions(inWords(cell.what), others.map(inWords), `${doc.id} ${key}`);
 }

@@ -1,6 +1,16 @@
 // A show of hands, counted by the presenter before anything is told.
 
 import { el } from "../player/dom.js";
+import { shuffledOrder } from "./lesson_parts.js";
+
+const MOST_HANDS = 4;
+
+/** What to vote for: the right option among a few others, in an order that gives nothing away. */
+export function pollOptions(right, others, seed) {
+  const chosen = shuffledOrder(others.length, seed).slice(0, MOST_HANDS - 1).map((k) => others[k]);
+  const options = [right, ...chosen];
+  return shuffledOrder(options.length, `poll ${seed}`).map((k) => options[k]);
+}
 
 /** Counts for some options, as bars. Nothing of it is kept. */
 export function handsPoll(options, words) {

@@ -1,6 +1,8 @@
 // The interview room: mock interview, numbers drills, whiteboard and cards, each on a tab.
 
 import { el } from "../player/dom.js";
+import { hashOf } from "./lesson_parts.js";
+import { keepAnswer, readProgress } from "./progress.js";
 import { RoomCards } from "./room_cards.js";
 import { RoomDrills } from "./room_drills.js";
 import { RoomMock } from "./room_mock.js";
@@ -60,23 +62,51 @@ export function createRoom(host, doc, options = {}) {
   return { element, open, destroy };
 }
 
-/** The exercises, one at a time. */
+const ROOM_PROGRESS = "interview";
+
+/** What a finished exercise is kept under: another exercise in its place is not taken for it. */
+function roomExerciseKey({ policy, slots, requests }) {
+  return `whiteboard:${hashOf(JSON.stringify([policy, slots, requests])).toString(36)}`;
+}
+
+/** The exercises, one at a time. Those that are finished stay so until they are cleared. */
 class RoomWhiteboards {
   constructor(doc) {
     this.doc = doc;
     const word = (key) => roomWord(doc.strings, key);
-    const choices = doc.exercises.map(({ title, policy }, k) => el("option", { value: k, text: `${k + 1}. ${title} (${policy})` }));
-    this.select = el("select", { on: { change: () => this.#open() } }, ...choices);
+    this.choices = doc.exercises.map((_, k) => el("option", { value: k }));
+    this.select = el("select", { on: { change: () => this.#open() } }, ...this.choices);
     this.place = el("div", { class: "mbr-card" });
     const bar = el("div", { class: "mbr-bar" }, el("label", {}, el("span", { text: word("whiteboard_exercise") }), this.select));
     this.element = el("div", {}, el("p", { text: word("whiteboard_about") }), bar, this.place);
+    this.#name();
     if (doc.exercises.length) this.#open();
   }
 
   show() {}
 
+  /** Say which exercises are finished. */
+  #name() {
+    const kept = readProgress().lessons[ROOM_PROGRESS] ?? {};
+    this.doc.exercises.forEach((exercise, k) => {
+      const sign = kept[roomExerciseKey(exercise)] ? " ✓" : "";
+      this.choices[k].textContent = `${k + 1}. ${exercise.title} (${exercise.policy})${sign}`;
+    });
+  }
+
   #open() {
     this.place.replaceChildren();
-    createWhiteboard(this.place, this.doc.exercises[Number(this.select.value)], { strings: this.doc.strings });
+    const exercise = this.doc.exercises[Number(this.select.value)];
+    const key = roomExerciseKey(exercise);
+    const keep = (record) => {
+      keepAnswer(ROOM_PROGRESS, key, record);
+      this.#name();
+    };
+    const board = createWhiteboard(this.place, exercise, {
+      strings: this.doc.strings,
+      onDone: ({ right }) => { if (right) keep({ right, answer: true, at: new Date().toISOString() }); },
+      onClear: () => keep(null),
+    });
+    if (readProgress().lessons[ROOM_PROGRESS]?.[key]) board.finish();
   }
 }

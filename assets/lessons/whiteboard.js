@@ -2,7 +2,7 @@
 
 import { el, setText } from "../player/dom.js";
 
-const WHITEBOARD_PAD = "pad";
+export const WHITEBOARD_PAD = "pad"; // a slot held for a request that has finished
 const WHITEBOARD_SPARE = 3; // columns beyond the solution, so that their number gives nothing away
 const WHITEBOARD_KEYS = "0123456789ab"; // of the requests, in order
 const WHITEBOARD_COLOURS = Array.from({ length: 8 }, (_, k) => `var(--request-${k})`); // of minibatch/ui/palette.py
@@ -37,7 +37,7 @@ export function whiteboardFault(drawn, solution) {
 /**
  * Show an exercise inside `host`: {policy, slots, requests, solution, reasons}.
  * @param {object} options `onDone({right, attempts, shown})` is called at every check, and when the solution
- *   is shown; `strings` are the interface's words; `colours` and `inks` of requests
+ *   is shown, `onClear()` when the board is cleared; `strings` are the interface's words; `colours` and `inks` of requests
  * @returns {Whiteboard}
  */
 export function createWhiteboard(host, exercise, options = {}) {
@@ -45,8 +45,8 @@ export function createWhiteboard(host, exercise, options = {}) {
 }
 
 class Whiteboard {
-  constructor(host, exercise, { onDone = () => {}, strings = {}, colours = WHITEBOARD_COLOURS, inks = WHITEBOARD_INKS } = {}) {
-    Object.assign(this, { exercise, onDone, colours, inks, attempts: 0, isDone: false, isDrawing: false });
+  constructor(host, exercise, { onDone = () => {}, onClear = () => {}, strings = {}, colours = WHITEBOARD_COLOURS, inks = WHITEBOARD_INKS } = {}) {
+    Object.assign(this, { exercise, onDone, onClear, colours, inks, attempts: 0, isDone: false, isDrawing: false });
     this.word = (key, values) => roomWord(strings, key, values);
     this.steps = exercise.solution.length + WHITEBOARD_SPARE;
     this.drawn = Array.from({ length: this.steps }, () => Array(exercise.slots).fill(""));
@@ -58,11 +58,31 @@ class Whiteboard {
 
   /** Begin again with nothing drawn. */
   clear() {
-    this.#each((step, slot) => { this.drawn[step][slot] = ""; });
+    this.#each((step, slot) => {
+      this.drawn[step][slot] = "";
+      this.cells[step][slot].title = "";
+    });
     this.isDone = false;
     this.#unmark();
     this.#draw();
     setText(this.said, "");
+    this.onClear();
+  }
+
+  /** Show the solution, with the reason of each cell on it, as a board that is finished. */
+  finish() {
+    if (!this.isDone) this.#unmark();
+    this.isDone = true;
+    this.#each((step, slot) => {
+      this.drawn[step][slot] = this.exercise.solution[step]?.[slot] ?? "";
+      this.cells[step][slot].title = this.exercise.reasons[step]?.[slot] ?? "";
+    });
+    this.#draw();
+  }
+
+  /** Take the buttons away, where another one begins again. */
+  lock() {
+    this.buttons.hidden = true;
   }
 
   destroy() {
@@ -103,11 +123,11 @@ class Whiteboard {
     for (const name of ["pointerup", "pointercancel"]) this.grid.addEventListener(name, () => { this.isDrawing = false; });
     this.said = el("p", { class: "mbr-said", role: "status", "aria-live": "polite" });
     const act = (key, onClick, className = "") => el("button", { type: "button", class: className, text: word(key), on: { click: onClick } });
-    const buttons = el("div", { class: "mbr-buttons" },
+    this.buttons = el("div", { class: "mbr-buttons" },
       act("whiteboard_check", () => this.#check(), "mbr-primary"), act("whiteboard_clear", () => this.clear()), act("whiteboard_show", () => this.#show()));
     this.element = el("div", { class: "mbr-whiteboard" },
       el("p", { class: "mbr-rule", text: rule }), this.palette, el("p", { class: "mbr-hint", text: word("whiteboard_keys") }),
-      el("div", { class: "mbr-scroll" }, this.grid), buttons, this.said);
+      el("div", { class: "mbr-scroll" }, this.grid), this.buttons, this.said);
     this.#choose(this.chosen);
     this.#draw();
   }
@@ -247,6 +267,7 @@ class Whiteboard {
   // -- grading --------------------------------------------------------------------------------------
 
   #check() {
+    if (this.isDone) return;
     this.attempts++;
     const fault = whiteboardFault(this.drawn, this.exercise.solution);
     this.#unmark();
@@ -272,14 +293,7 @@ class Whiteboard {
   }
 
   #show() {
-    this.#each((step, slot) => { this.drawn[step][slot] = this.exercise.solution[step]?.[slot] ?? ""; });
-    this.isDone = true;
-    this.#unmark();
-    this.#draw();
-    this.#each((step, slot) => {
-      const why = this.exercise.reasons[step]?.[slot];
-      if (why) this.cells[step][slot].title = why;
-    });
+    this.finish();
     this.said.classList.remove("mbr-good");
     setText(this.said, this.word("whiteboard_shown"));
     this.onDone({ right: false, attempts: this.attempts, shown: true });

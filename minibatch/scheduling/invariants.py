@@ -30,7 +30,9 @@ def check_state(state: SchedulerState, requests: list[RequestState]) -> None:
         requests: those to look for in the queues: all, or those that the iteration may have moved.
     """
     pool = state.pool
-    free = [b for first in pool.free_units for b in range(first, first + pool.unit)]
+    free = pool.free_units  # listing thousands of blocks anew at every step would cost most of a run
+    if pool.unit > 1:
+        free = [b for first in pool.free_units for b in range(first, first + pool.unit)]
     held = [block for request in state.running for block in request.block_table]
     usable = pool.num_blocks - pool.num_blocks % pool.unit
     _require(len(free) + len(held) == usable, f"{len(free)} free + {len(held)} held blocks are not {usable}")
