@@ -124,6 +124,8 @@ class Explore {
   }
 
   #valueWords(value) {
+    const label = this.block.labels[String(value)];
+    if (label !== undefined) return label;
     return typeof value === "boolean" ? this.words(value ? "on" : "off") : value === null ? "–" : String(value);
   }
 }

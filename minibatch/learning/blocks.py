@@ -128,6 +128,7 @@ class Blocks:
             raise ValueError(f"every setting of explore meets `{find}`: expected one that does not")
         return {
             "ask_html": self.html(fields.text("ask")), "clock": clock, "settings": settings,
+            "labels": _labels(fields.mapping("labels") if fields.has("labels") else {}, lists),
             "knobs": [{"name": name, "label": name, "values": each} for name, each in zip(knobs, lists, strict=True)],
             "show": [{"key": row.key, "label": self.words[f"metric_{row.key}"], "unit": row.unit, "better": row.better}
                      for row in shown],
@@ -192,6 +193,15 @@ def _pair(point: Any) -> Sequence[Any]:
     if not isinstance(point, list | tuple) or len(point) != 2:
         raise ValueError(f"{point!r} is no point: expected [x, y]")
     return point
+
+
+def _labels(given: Mapping[Any, Any], lists: Sequence[Sequence[Any]]) -> dict[str, str]:
+    """What values of knobs are called on the page."""
+    values = {str(value) for each in lists for value in each}
+    for value in given:
+        if str(value) not in values:
+            raise ValueError(f"labels of explore name {value!r}: expected some of {', '.join(sorted(values))}")
+    return {str(value): str(label) for value, label in given.items()}
 
 
 def _metric_row(key: Any) -> Row:

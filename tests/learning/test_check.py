@@ -67,6 +67,11 @@ def test_an_order_that_a_run_contradicts_is_refused(tmp_path: Path) -> None:
                   "ask: A.", "find: duration < 0"),
             0, "no setting of explore meets `duration < 0`",
         ),
+        (
+            block("explore", "run: two", "policy: static", "knobs: {max_num_seqs: [1, 2]}", "show: [duration]",
+                  "ask: A.", "find: slot_padding > 0", "labels: {3: three}"),
+            0, "labels of explore name 3: expected some of 1, 2",
+        ),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, body: str, line: int, expected: str) -> None:
