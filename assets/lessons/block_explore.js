@@ -66,7 +66,8 @@ class Explore {
     if (!next || next === this.setting) return;
     this.#go(next);
     const isFirst = next.found && this.card.element.dataset.state !== "right";
-    this.status.textContent = isFirst ? "" : this.words(next.found ? "does" : "not_yet"); // the verdict says it the first time
+    const isKnown = this.card.element.dataset.state !== "open";
+    this.status.textContent = isFirst ? "" : this.words(next.found ? "does" : isKnown ? "does_not" : "not_yet"); // the verdict says it the first time
     if (!isFirst) return;
     this.card.commit(true, this.block.settings.indexOf(next));
     // The learner goes on moving knobs: the focus stays there.

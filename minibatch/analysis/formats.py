@@ -20,6 +20,11 @@ def three_figures(value: float | None) -> str:
     return f"{rounded:,.{max(0, digits)}f}"
 
 
+def count(value: float | None) -> str:
+    """A whole number, every digit of it; a dash for None."""
+    return NOTHING if value is None else f"{value:,.0f}"
+
+
 def percent(share: float | None) -> str:
     """A share from 0 to 1 in whole per cent, with one decimal below ten."""
     if share is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from minibatch.analysis.formats import NOTHING, percent, three_figures
+from minibatch.analysis.formats import NOTHING, count, percent, three_figures
 from minibatch.analysis.metrics import Metrics
 
 Better = Literal["higher", "lower", "neither"]
@@ -60,7 +60,7 @@ ROWS: tuple[Row, ...] = (
     _share("KV cache", "used, mean", "mean_kv_cache_usage", "neither"),
     _share("KV cache", "used, most", "max_kv_cache_usage", "neither"),
     _share("KV cache", "fragmentation: held but empty", "kv_fragmentation", "lower"),
-    Row("KV cache", "preemptions", "", "num_preemptions", "lower"),
+    Row("KV cache", "preemptions", "", "num_preemptions", "lower", count),
 )
 
 HEADLINES = (

@@ -10,13 +10,13 @@ from typing import Any
 from minibatch.analysis.claims import load_claims
 from minibatch.analysis.formats import percent, three_figures
 from minibatch.analysis.metrics import Metrics, compute_metrics
-from minibatch.analysis.summary import ROWS, Row
+from minibatch.analysis.summary import Row
 from minibatch.learning.run_spec import Spec, run_of
 from minibatch.learning.steps import Figure, modelled_step, recorded_decodes, registry_figure
-from minibatch.learning.words import interface_words, localised
+from minibatch.learning.words import METRICS, interface_words, localised
 from minibatch.recording.schema import Recording
 
-METRIC_ROWS: dict[str, Row] = {row.key: row for row in ROWS}
+METRIC_ROWS: dict[str, Row] = {row.key: row for row in METRICS}
 _SUMS: dict[type, Callable[[Any, Any], float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
 }  # fmt: skip
@@ -188,8 +188,6 @@ def _metric(name: str, metrics: Metrics, clock: str) -> Figure:
 def metric_words(name: str, value: float | None) -> str:
     """A metric with its unit, as the table shows it."""
     row = METRIC_ROWS.get(name)
-    if row and row.key == "num_preemptions" and value is not None:
-        return f"{value:,.0f}"
     if row is None or value is None:
         return three_figures(value)
     return f"{row.show(value)} {row.unit}".strip()

@@ -12,16 +12,24 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from minibatch.analysis.summary import ROWS
+from minibatch.analysis.formats import count
+from minibatch.analysis.summary import ROWS, Row
 
 FOLDER = Path(__file__).parents[2] / "assets" / "lessons"
+METRICS = (
+    *ROWS,
+    Row("Throughput", "requests completed", "", "completed", "higher", count),
+    Row("Throughput", "requests refused", "", "num_refused", "lower", count),
+)
+"""The metrics that a lesson can show: those of the table, and how many requests came through."""
+
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+")
 
 
 @cache
 def interface_words(language: str = "en") -> Mapping[str, str]:
     """Every string of the interface, and metrics' names as `metric_KEY`; what a translation lacks is English."""
-    metrics = {f"metric_{row.key}": row.brief or row.words for row in ROWS}
+    metrics = {f"metric_{row.key}": row.brief or row.words for row in METRICS}
     translation = FOLDER / f"strings.{language}.json"
     return MappingProxyType(
         metrics | read_strings(FOLDER / "strings.json") | (read_strings(translation) if translation.exists() else {})
