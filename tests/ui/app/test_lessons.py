@@ -78,8 +78,11 @@ def test_the_site_has_no_barrier(chromium: sync_api.Browser, site: Path) -> None
 def test_a_lesson_in_the_app_can_be_answered(context: sync_api.BrowserContext, address: str) -> None:
     watched = Watched(context.new_page(), address)
     watched.page.goto(f"{address}/lessons")
-    watched.page.get_by_role("link", name="Chunked prefill").first.click(timeout=SECONDS)
+    link = watched.page.get_by_role("link", name="Chunked prefill").first
+    link.evaluate("() => { window.isLoadedOnce = true; }", timeout=SECONDS)
+    link.click(timeout=SECONDS)
     expect(watched.page.locator(".mbl-card").first).to_be_visible(timeout=SECONDS)
+    assert watched.page.evaluate("window.isLoadedOnce"), "a link to a lesson does not load the page anew"
     answer_everything(watched.page)
     assert watched.outside == []
     # Streamlit asks for two of its own addresses below the page's, in vain.
