@@ -77,11 +77,13 @@ def check_translation(english: Path, path: Path) -> list[Problem]:
 
 
 def _form(piece: Piece) -> str:
-    """What a block has in every language: its kind, and of a question its type and where the right options stand."""
+    """What a block has in every language: its kind, and of a question its type and what there is to choose or order."""
     if piece.kind != "quiz":
         return piece.kind
     form = f"quiz ({piece.fields.get('type', 'choice')})"
-    options = piece.fields.get("options")
+    options, items = piece.fields.get("options"), piece.fields.get("items")
+    if isinstance(items, list):
+        return f"{form} of {len(items)} items"
     if not isinstance(options, list):
         return form
     right = [str(at) for at, option in enumerate(options, 1) if isinstance(option, dict) and option.get("right")]

@@ -88,7 +88,12 @@ def _link(kind: str, name: str, language: str) -> str:
 
 
 def _mount(data: bytes, key: str) -> None:
-    _component()(data=data, key=key)
+    def follow() -> None:
+        """A link to another lesson: the page stays, its address and what it shows change."""
+        wish = st.session_state[key].go or {}
+        st.query_params.from_dict({name: str(wish[name]) for name in ("lesson", "language") if name in wish})
+
+    _component()(data=data, key=key, on_go_change=follow)
 
 
 @st.cache_resource(show_spinner=False)

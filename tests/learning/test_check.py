@@ -108,6 +108,7 @@ def test_front_matter_that_is_wrong_is_said(tmp_path: Path, front: str, expected
 
 
 CLAIM = block("claim", "id: h100-flops")
+ORDER = block("quiz", "type: order", "ask: Q.", "explain: E.", "items: [a, b, c]")
 CHOICE = "quiz (choice) of 2 options, right: 1"
 NUMBER = block("quiz", "type: number", "ask: Q.", "explain: E.", "answer: 2")
 
@@ -120,10 +121,11 @@ NUMBER = block("quiz", "type: number", "ask: Q.", "explain: E.", "answer: 2")
         (CLAIM + NUMBER, 5, f"this is quiz (number): expected {CHOICE}, as in lesson.md, line {FIRST + 5}"),
         (CLAIM + block("quiz", *QUIZ[:3], "options: [b, {text: a, right: true}]"), 5,
          f"this is {CHOICE.replace('1', '2')}: expected {CHOICE}, as in lesson.md, line {FIRST + 5}"),
+        (CLAIM + ORDER, 5, f"this is quiz (order) of 3 items: expected {CHOICE}, as in lesson.md, line {FIRST + 5}"),
         (CLAIM, 2, f"expected another block after this one: {CHOICE}, as in lesson.md, line {FIRST + 5}"),
         (CLAIM + block("quiz", *QUIZ) + "Mehr.\n", 11, "expected no more blocks: lesson.md has 3"),
     ],
-    ids=["the same", "another order", "another type", "other options", "one too few", "one too many"],
+    ids=["the same", "another order", "another type", "other options", "an order", "one too few", "one too many"],
 )  # fmt: skip
 def test_a_translation_has_the_blocks_of_the_english(
     tmp_path: Path, german: str, line: int | None, expected: str

@@ -64,13 +64,16 @@ def test_the_lessons_of_the_app_one_after_the_other(context: sync_api.BrowserCon
     watched = Watched(context.new_page(), address)
     page = watched.page
     page.goto(f"{address}/lessons")
-    page.get_by_role("link", name=lessons()[NAMES[0]].outline.title).first.click(timeout=SECONDS)
+    first = page.get_by_role("link", name=lessons()[NAMES[0]].outline.title).first
+    first.evaluate("() => { window.isLoadedOnce = true; }", timeout=SECONDS)
+    first.click(timeout=SECONDS)
     for name, following in zip(NAMES, [*NAMES[1:], None], strict=True):
         lesson = lessons()[name]
         expect(page.get_by_role("heading", level=1, name=lesson.outline.title)).to_be_visible(timeout=SECONDS)
         walk(page, lesson)
         if following:
             page.locator(".mbl-way-next").click()
+    assert page.evaluate("window.isLoadedOnce"), "a link to a lesson does not load the page anew"
     assert watched.outside == []
     # Streamlit asks for two of its own addresses below the page's, in vain.
     assert [error for error in watched.errors if "404" not in error] == []
