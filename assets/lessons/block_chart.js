@@ -38,7 +38,7 @@ class ChartDrawing {
     const turn = (this.turn = (this.turn ?? 0) + 1);
     const theme = this.context.theme();
     const height = Number.isFinite(this.spec.height) ? { height: this.spec.height * theme.scale } : {};
-    const spec = { ...this.spec, ...height, config: { ...lessonChartConfig(theme), locale: chartLocale(this.context.marks) } };
+    const spec = { ...this.spec, ...height, config: this.#config(theme) };
     try {
       const result = await vegaEmbed(this.plot, spec, { actions: false, renderer: "svg", ast: true, tooltip: false });
       if (turn !== this.turn || this.isGone) result.finalize();
@@ -46,6 +46,12 @@ class ChartDrawing {
     } catch (error) {
       console.error(error);
     }
+  }
+
+  #config(theme) {
+    const config = lessonChartConfig(theme);
+    const legend = { ...config.legend, ...legendRoom(this.spec, this.plot.clientWidth, theme.scale) };
+    return { ...config, legend, locale: chartLocale(this.context.marks) };
   }
 
   destroyView() {
@@ -67,12 +73,19 @@ function lessonChartConfig(theme) {
   return {
     ...config,
     axisY: { ...config.axisY, titleX: 0, titleY: -12 * scale, titleAlign: "left", titleAngle: 0, titleBaseline: "bottom", titleAnchor: "end" },
-    legend: { labelColor: ink, titleColor: muted, labelFontSize: 12 * scale, orient: "top", direction: "vertical", offset: 32 * scale, labelLimit: 0, symbolStrokeWidth: 2 * scale, rowPadding: 3 * scale, titleFontSize: 12 * scale },
+    legend: { labelColor: ink, titleColor: muted, labelFontSize: 12 * scale, orient: "top", direction: "vertical", offset: 32 * scale, symbolStrokeWidth: 2 * scale, rowPadding: 3 * scale, titleFontSize: 12 * scale },
     mark: { color: theme.accent },
     line: { strokeWidth: 2 * scale },
     point: { size: 60 * scale },
     range: { category: [theme.accent, ink, muted] },
   };
+}
+
+/** How many names of series stand side by side in a legend: Vega would let them run out of the chart. */
+function legendRoom(spec, width, scale) {
+  const names = [...new Set(spec.data.values.map(({ series }) => series))];
+  const widest = (48 + 7 * Math.max(...names.map((name) => name.length))) * scale;
+  return { columns: Math.max(1, Math.min(names.length, Math.floor(width / widest))), labelLimit: Math.max(80, width - 60 * scale) };
 }
 
 /** The chart's values as a table: its text mirror. */
