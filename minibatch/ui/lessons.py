@@ -23,29 +23,32 @@ from minibatch.ui.notices import Notice, show
 from minibatch.ui.player.bundle import lesson_component_script, lesson_styles
 from minibatch.ui.room_document import room_document
 
+_LANGUAGE = re.compile("[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+"""Codes as they stand in names of files: de, pt-BR."""
+
 
 def page() -> None:
-    """One lesson, or the list of them."""
+    """One lesson, or the list of them; always in one component, so that the browser never holds two of them."""
     parameters = st.query_params.to_dict()
-    wanted, language = parameters.get("lesson", ""), parameters.get("language", "en")
-    if not re.fullmatch("[a-z]{2,3}", language):
-        language = "en"
-    folder = lesson_folder(wanted)
-    if folder is None:
-        if wanted:
-            show(Notice(f"There is no lesson {wanted!r}.", "warning"))
-        _show_index(language)
-        return
-    if not file_of(folder, language).exists():
+    language = parameters.get("language", "en")
+    if not _LANGUAGE.fullmatch(language):
         language = "en"
     with st.spinner("Running what the lesson shows"):
-        data, problems = _lesson(str(folder), language, last_change(folder, language))
-    for problem in problems:
-        show(Notice(problem, "error"))
-    if data is None:
-        _show_index(language)
-    else:
-        _mount(data, f"lesson {wanted} {language}")
+        data, notices = _wanted(parameters.get("lesson", ""), language)
+    for notice in notices:
+        show(notice)
+    _mount(data, "lessons")
+
+
+def _wanted(lesson_id: str, language: str) -> tuple[bytes, list[Notice]]:
+    """A lesson; where there is none, or it is broken, the list of those there are."""
+    folder = lesson_folder(lesson_id)
+    if folder is None:
+        missing = [Notice(f"There is no lesson {lesson_id!r}.", "warning")] if lesson_id else []
+        return _index(language), missing
+    chosen = language if file_of(folder, language).exists() else "en"
+    data, problems = _lesson(str(folder), chosen, last_change(folder, chosen))
+    return data or _index(language), [Notice(problem, "error") for problem in problems]
 
 
 def interview_page() -> None:
@@ -66,11 +69,9 @@ def _room() -> bytes:
     return _packed(room_document(_link))
 
 
-def _show_index(language: str) -> None:
+def _index(language: str) -> bytes:
     document = index_document(language)
-    if language not in document["languages"]:
-        document = index_document()
-    _mount(_packed(document), f"index {document['language']}")
+    return _packed(document if language in document["languages"] else index_document())
 
 
 def _packed(document: Document) -> bytes:
