@@ -25,6 +25,7 @@ from minibatch.analysis.sweeps import Curve, curves_of
 from minibatch.commands.options import add_knobs, knobs_of
 from minibatch.commands.terminal import stop_on_interrupt, wide_console
 from minibatch.engine.study import BACKENDS, Point, Study, executor_of, knob_value, run_points, with_knob
+from minibatch.engine.text import count_tokens
 from minibatch.recording.storage import check_writable
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
@@ -64,7 +65,9 @@ def add_parser(subparsers: Any) -> None:
     lengths.add_argument("--num-requests", type=int, metavar="N", help="(default: 1000; of a trace, at most)")
     lengths.add_argument("--prompt-lengths", metavar="SPEC", help=f"{LENGTH_FORMS} (default: lognormal:512:1.0)")
     lengths.add_argument("--output-lengths", metavar="SPEC", help="likewise (default: lognormal:128:1.0)")
-    lengths.add_argument("--trace", type=Path, metavar="FILE", help="its lengths; its times are not used")
+    lengths.add_argument("--trace", type=Path, metavar="FILE", help="its lengths")
+    lengths.add_argument("--trace-times", action="store_true", help="its arrivals too, faster or slower to come at "
+                         "each of the rates")  # fmt: skip
     lengths.add_argument("--trace-format", metavar="NAME", help=f"one of {', '.join(FORMATS)} (default: as it looks)")
     lengths.add_argument("--length-scale", type=float, metavar="X", help="factor of all lengths of the trace")
     parser.add_argument("--vary", nargs="+", action="append", default=[], metavar="X", help="a knob and its values: "
@@ -116,8 +119,8 @@ def execute(options: argparse.Namespace) -> int:
 def demand_of(options: argparse.Namespace) -> Demand:
     """The lengths that are asked for."""
     if options.trace is None:
-        for name in ("trace_format", "length_scale"):
-            if getattr(options, name) is not None:
+        for name in ("trace_format", "length_scale", "trace_times"):
+            if getattr(options, name) not in (None, False):
                 raise ValueError(f"{name} is of a trace, and there is none: leave it out or give --trace")
         return drawn_demand(
             1000 if options.num_requests is None else options.num_requests,
@@ -127,10 +130,12 @@ def demand_of(options: argparse.Namespace) -> Demand:
         )
     if options.prompt_lengths or options.output_lengths:
         raise ValueError("a trace has lengths of its own: leave out --prompt-lengths and --output-lengths")
+    if options.trace_times and (options.users or options.burstiness != 1):
+        raise ValueError("the trace's times do not go with --users or --burstiness: leave out --trace-times")
     scaling = Scaling(num_requests=options.num_requests)
     if options.length_scale is not None:
         scaling = replace(scaling, length_scale=options.length_scale)
-    return trace_demand(options.trace, options.trace_format, scaling)
+    return trace_demand(options.trace, options.trace_format, scaling, count_tokens, options.trace_times)
 
 
 def study_of(options: argparse.Namespace, demand: Demand) -> Study:
@@ -184,6 +189,7 @@ def described(study: Study) -> dict[str, Any]:
         "prompt_tokens": list(study.demand.prompt_tokens),
         "output_tokens": list(study.demand.output_tokens),
         "seed": study.seed,
+        **({"times": list(study.demand.times)} if study.demand.times else {}),
     }
 
 

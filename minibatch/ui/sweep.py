@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from minibatch.analysis.formats import plural
 from minibatch.analysis.slo import Slo
 from minibatch.analysis.sweep_file import Row
 from minibatch.analysis.sweeps import Curve, curves_of
@@ -175,9 +176,11 @@ def modelled_on(sweep: Sweep, rows: Sequence[Row]) -> str:
         for name in ("max_num_seqs", "max_num_batched_tokens", "num_kv_blocks")
         if len({getattr(row.config, name) for row in rows}) == 1
     )
+    count = plural(len(study.demand.prompt_tokens), "request")
+    served = study.demand.words if count in study.demand.words else f"{count}, {study.demand.words}"
     return (
         f"All numbers modelled on {study.ceilings.device}, model {study.model} in {study.ceilings.dtype}: "
-        f"{len(study.demand.prompt_tokens):,} requests at every load, {study.demand.words}, seed {study.seed}; {knobs}."
+        f"at every load {served}, seed {study.seed}; {knobs}."
     )
 
 

@@ -8,22 +8,27 @@ from typing import Any
 import streamlit as st
 
 from minibatch.analysis.accelerators import load_accelerators
-from minibatch.analysis.formats import plural
+from minibatch.analysis.formats import plural, three_figures
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.choices import MOST_REQUESTS, models_offered
 from minibatch.ui.knobs import knob_widget
 from minibatch.ui.machine import Machine, fewest_devices, numbers_of_devices
 from minibatch.ui.machine_form import figures_html, published
-from minibatch.ui.notices import Notice, show
+from minibatch.ui.notices import Notice, as_label, show
+from minibatch.ui.summary import sentence_case
 from minibatch.ui.sweep_plan import Plan, Wanted, plan_of
 from minibatch.ui.sweep_presets import SWEEP_PRESETS, SweepPreset
+from minibatch.ui.sweep_trace import trace_form
 from minibatch.ui.uploads import MOST_BYTES
 from minibatch.workload.demand import LoadKind
 from minibatch.workload.lengths import LENGTH_FORMS
 
 NEW, FILE = "New sweep", "Open a file"
 NO_KNOB = "none"
+TRACE = "of a trace"
+_LENGTHS = ("drawn", TRACE)
+_AT_MOST = " Of a trace there are at most so many, from the start on."
 _POOL = 4096
 """Most KV blocks that the form begins with: the player draws every one."""
 _KINDS: dict[LoadKind, str] = {"rate": "requests/s", "users": "users who wait"}
@@ -65,12 +70,24 @@ def sweep_form() -> SweepForm:
         except ValueError as error:
             refusal = str(error)
         if plan is not None:
-            size = plural(wanted.num_requests, "request")
-            st.caption(f"{plural(len(plan.points), 'point')} of {size} each, modelled.")
+            _foretell(plan, wanted.trace is not None)
         pressed = st.button("Run", type="primary", width="stretch", key="run sweep")
         if refusal and not pressed:  # once it is pressed, that stands where the result would have been
             show(Notice(refusal, "warning"))
     return SweepForm(plan=plan, refusal=refusal, pressed=pressed)
+
+
+def _foretell(plan: Plan, is_trace: bool) -> None:
+    """How much there is to run, and of a trace what was made of it."""
+    demand = plan.study.demand
+    count = len(demand.prompt_tokens)
+    st.caption(f"{plural(len(plan.points), 'point')} of {plural(count, 'request')} each, modelled.")
+    if is_trace:
+        prompts, outputs = (three_figures(sum(part) / count) for part in (demand.prompt_tokens, demand.output_tokens))
+        mean = f"On average {prompts} prompt and {outputs} output tokens."
+        st.caption(f"{as_label(sentence_case(demand.words))}. {mean}")
+    if plan.advice:
+        show(Notice(plan.advice, "warning"))
 
 
 def _wanted() -> Wanted:
@@ -94,21 +111,26 @@ def _wanted() -> Wanted:
     )
     machine = _machine(preset, name)
     with st.expander("Requests"):
+        of_trace = st.radio("Lengths", _LENGTHS, horizontal=True, key="sweep lengths", persist_state="session") == TRACE
         num_requests = st.number_input(
             "requests", value=preset.num_requests, min_value=1, max_value=MOST_REQUESTS, step=50,
             key=f"sweep requests {name}", persist_state="session",
-            help="At every load the same. More of them make steadier curves.",
+            help=f"At every load the same. More of them make steadier curves.{_AT_MOST * of_trace}",
         )  # fmt: skip
-        prompts = _lengths("prompt lengths", preset.prompt_lengths, name)
-        outputs = _lengths("output lengths", preset.output_lengths, name)
-        burstiness, think_s = _spacing(kind)
+        prompts, outputs, trace = preset.prompt_lengths, preset.output_lengths, None
+        if of_trace:
+            trace = trace_form(kind, int(num_requests))
+        else:
+            prompts = _lengths("prompt lengths", prompts, name)
+            outputs = _lengths("output lengths", outputs, name)
+        burstiness, think_s = (1.0, 0.0) if trace and trace.with_times else _spacing(kind)
         seed = st.number_input("seed", value=0, min_value=0, step=1, key="sweep seed", persist_state="session")
     with st.expander("Knobs"):
         knobs = _knobs(preset, name, machine)
     varied, values = _varied(knobs)
     return Wanted(
         machine, int(num_requests), prompts, outputs, int(seed), tuple(p for p in POLICIES if p in policies), kind,
-        loads, burstiness, think_s, knobs, varied, values,
+        loads, burstiness, think_s, knobs, varied, values, trace,
     )  # fmt: skip
 
 

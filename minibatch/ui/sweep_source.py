@@ -56,9 +56,12 @@ def study_of_file(found: dict[str, Any]) -> Study:
     prompts, outputs = (tuple(found[name]) for name in ("prompt_tokens", "output_tokens"))
     if len(prompts) != len(outputs) or not all(isinstance(n, int) and n > 0 for n in (*prompts, *outputs)):
         raise ValueError("lengths are whole numbers, as many of prompts as of outputs")
+    times = tuple(map(float, found.get("times", ())))
+    if len(times) not in (0, len(prompts)) or list(times) != sorted(times) or not all(map(math.isfinite, times)):
+        raise ValueError("times are in order, as many as requests")
     words, model = str(found["requests"]), str(found["model"])
     shape, ceilings = ModelShape(**found["shape"]), Ceilings.from_dict(found["device"])
-    return Study(Demand(prompts, outputs, words), shape, ceilings, model, int(found["seed"]))
+    return Study(Demand(prompts, outputs, words, times), shape, ceilings, model, int(found["seed"]))
 
 
 def _check(rows: Sequence[Row]) -> None:

@@ -70,6 +70,14 @@ def test_users_and_the_lengths_of_a_trace(inside, tmp_path: Path) -> None:
     assert study["num_requests"] == 60
     assert [row.metrics["completed"] for row in found] == [60, 60]
     assert "users" in done.stdout
+    path = tmp_path / "rates.parquet"
+    done = inside(
+        *machine, "--trace", trace, "--trace-times", "--rates", 2, 8, "--policies", "continuous", "--out", path
+    )
+    assert done.returncode == 0, done.stderr
+    study, found = read_sweep(path)
+    assert study["times"] == [pytest.approx(k) for k in range(60)]
+    assert [row.metrics["offered"] for row in found] == [pytest.approx(rate * 60 / 59) for rate in (2, 8)]
 
 
 @pytest.mark.parametrize(
@@ -90,6 +98,8 @@ def test_users_and_the_lengths_of_a_trace(inside, tmp_path: Path) -> None:
         (["--rates", 1, "--accelerator", "H900"], "choose from H100"),
         (["--rates", 1, "--trace", "README.md"], "README.md"),
         (["--rates", 1, "--length-scale", 2], "is of a trace, and there is none"),
+        (["--rates", 1, "--trace-times"], "trace_times is of a trace, and there is none"),
+        (["--users", 1, "--trace", "README.md", "--trace-times"], "leave out --trace-times"),
         (["--rates", 1, "--policies", "magic"], "unknown policy 'magic'"),
         (["--rates", 1, "--out", "README.md"], "README.md is not a sweep"),
         (["--rates", 1, "--out", "/no/such/folder/x.parquet"], "No such folder"),

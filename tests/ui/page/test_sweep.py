@@ -102,7 +102,8 @@ def test_a_sweep_runs_in_processes_and_an_slo_is_judged_without_running_it_again
         "TTFT p99, ms (modelled)", "TPOT p99, ms (modelled)",
     ]  # fmt: skip
     shown = html(app)
-    assert "All numbers modelled on H100 SXM 80GB (data sheet), model llama-3.1-8b in bfloat16: 40 requests" in shown
+    words = "model llama-3.1-8b in bfloat16: at every load 40 requests, prompts "
+    assert f"All numbers modelled on H100 SXM 80GB (data sheet), {words}" in shown
     assert "The knee is at 32.0 requests/s" in shown
     assert len(table(app, "Every point")) == 1 + 2 * 3
     before = table(app, "Goodput frontier")
@@ -159,6 +160,43 @@ def test_a_refusal_stands_where_the_result_would_have_been() -> None:
     app = ask(open_page(), "1 <b>")
     assert notices(app) == ["&#x27;&lt;b&gt;&#x27; is not a load: type requests/s, such as 1 2 4 8"]
     assert not charts(app)
+
+
+def bring(app: AppTest, data: bytes) -> AppTest:
+    app.radio(key="sweep lengths").set_value("of a trace")
+    rerun(app)
+    app.get("file_uploader")[0].set_value(("*my*.csv", data, "text/csv"))
+    return rerun(app)
+
+
+@pytest.mark.usefixtures("threads")
+def test_a_trace_is_served_at_every_load_and_what_is_scaled_is_said() -> None:
+    app = open_page()
+    app.radio(key="sweep lengths").set_value("of a trace")
+    assert notices(rerun(app))[-1] == "No trace is chosen: bring a file in the sidebar, under Requests."
+    lines = "".join(f"{k / 2},{40 + k},8\n" for k in range(40))
+    app = bring(app, f"arrival_s,prompt_tokens,output_tokens\n{lines}".encode())
+    app.number_input(key="sweep trace scale").set_value(0.5)
+    app.number_input(key="sweep requests chat").set_value(30)
+    app.text_input(key="sweep loads rate chat").set_value("4 32")
+    said = [caption.value for caption in rerun(app).caption]
+    words = "race \\_my\\_\\.csv\\, 30 requests\\, lengths x 0\\.5\\, arrivals scaled from 2\\/s to each load"
+    assert any(words in caption and "27.2 prompt and 4.00 output tokens" in caption for caption in said)
+    app.button(key="run sweep").click()
+    app = finished(rerun(app))
+    assert notices(app) == []
+    words = "trace _my_.csv, 30 requests, lengths x 0.5, arrivals scaled from 2/s to each load"
+    assert f"at every load {words}, seed 0" in html(app)
+    offered = [row.metrics["offered"] for row in app.session_state["sweep"].found]
+    assert sorted(offered) == [pytest.approx(rate * 30 / 29) for rate in (4, 4, 4, 4, 32, 32, 32, 32)]
+
+
+def test_a_bad_trace_is_one_sentence_with_its_line() -> None:
+    app = bring(open_page(), b"arrival_s,prompt_tokens,output_tokens\n0,10,4\n1,<b>,4\n")
+    (said,) = [notice for notice in notices(app) if ".csv" in notice]
+    assert said.startswith("_my_.csv, line 3: prompt_tokens is &#x27;&lt;b&gt;&#x27;: use a whole number")
+    app.button(key="run sweep").click()
+    assert notices(rerun(app)) == [said]
 
 
 @pytest.fixture(scope="module")
