@@ -96,7 +96,7 @@ class SweepFile:
     def add(self, row: Row) -> None:
         """Keep a row; when this returns it is on disk, and a kill before leaves the file as it was."""
         self.rows.append(row)
-        write_atomically(self.path, _dumps(self.study, self.rows))
+        write_atomically(self.path, sweep_bytes(self.study, self.rows))
 
 
 def read_sweep(path: Path) -> tuple[dict[str, Any], list[Row]]:
@@ -117,7 +117,8 @@ def read_sweep(path: Path) -> tuple[dict[str, Any], list[Row]]:
         raise ValueError(f"{path} has columns that this program does not know: run the sweep again") from None
 
 
-def _dumps(study: Mapping[str, Any], rows: Sequence[Row]) -> bytes:
+def sweep_bytes(study: Mapping[str, Any], rows: Sequence[Row]) -> bytes:
+    """The file of these rows, of a study as JSON can hold it."""
     table = pa.Table.from_pylist(
         [
             {

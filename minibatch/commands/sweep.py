@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from minibatch.analysis.formats import three_figures
 from minibatch.analysis.models import find_shape
 from minibatch.analysis.slo import parse_slo
 from minibatch.analysis.sweep_file import Row, SweepFile, row_of
+from minibatch.analysis.sweep_study import described
 from minibatch.analysis.sweeps import Curve, curves_of
 from minibatch.commands.options import add_knobs, knobs_of
 from minibatch.commands.terminal import stop_on_interrupt, wide_console
@@ -176,21 +177,6 @@ def default_config(study: Study, knobs: dict[str, Any]) -> SchedulerConfig:
         if fit > 0:  # else the check says that the weights don't fit
             chosen["num_kv_blocks"] = min(fit, _MOST_BLOCKS)
     return SchedulerConfig(**chosen)
-
-
-def described(study: Study) -> dict[str, Any]:
-    """What makes a study the same, for the file."""
-    return {
-        "model": study.model,
-        "shape": asdict(study.shape),
-        "device": asdict(study.ceilings),
-        "requests": study.demand.words,
-        "num_requests": len(study.demand.prompt_tokens),
-        "prompt_tokens": list(study.demand.prompt_tokens),
-        "output_tokens": list(study.demand.output_tokens),
-        "seed": study.seed,
-        **({"times": list(study.demand.times)} if study.demand.times else {}),
-    }
 
 
 def _checked(varied: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:

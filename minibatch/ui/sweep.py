@@ -26,6 +26,7 @@ from minibatch.ui.sweep_point import pick, point_section
 from minibatch.ui.sweep_search import frontier_section
 from minibatch.ui.sweep_source import open_sweep
 from minibatch.ui.sweep_tables import alerts_html, alerts_of, alerts_title, knees_html, points_html
+from minibatch.ui.sweep_takeaway import take_away
 from minibatch.workload.demand import Load
 
 NO_SWEEP = Notice("Choose a workload in the sidebar and press Run.", "note")
@@ -150,6 +151,7 @@ def _results(sweep: Sweep, look: Theme, live: bool = False) -> None:
         st.expander(title).html(alerts_html(found))
     st.html("<h2>Every point</h2>")
     st.html(points_html(curves, slo))
+    take_away(sweep)
 
 
 def _of_one_kind(rows: Sequence[Row]) -> list[Row]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
 from minibatch.analysis.sweep_file import Row, read_sweep
-from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import ModelShape
-from minibatch.engine.study import Point, Study
+from minibatch.analysis.sweep_study import study_of
+from minibatch.engine.study import Point
 from minibatch.ui.sweep_job import Sweep
 from minibatch.ui.uploads import Upload, upload_of
-from minibatch.workload.demand import Demand
 
 MOST_ROWS = 5000
 NUMBERS = (
@@ -41,7 +38,7 @@ def _read(digest: str, _upload: Upload) -> Sweep:
     if len(rows) > MOST_ROWS:
         raise ValueError(f"{_upload.name} has {len(rows):,} points, and this page shows at most {MOST_ROWS:,}")
     try:
-        study = study_of_file(found)
+        study = study_of(found)
         _check(rows)
     except (TypeError, KeyError, AttributeError, ValueError):
         raise ValueError(
@@ -49,19 +46,6 @@ def _read(digest: str, _upload: Upload) -> Sweep:
         ) from None
     by_point = {Point(row.policy, row.load, row.config): row for row in rows}
     return Sweep(digest, study, tuple(by_point), by_point)
-
-
-def study_of_file(found: dict[str, Any]) -> Study:
-    """What `commands.sweep.described` wrote, the other way round."""
-    prompts, outputs = (tuple(found[name]) for name in ("prompt_tokens", "output_tokens"))
-    if len(prompts) != len(outputs) or not all(isinstance(n, int) and n > 0 for n in (*prompts, *outputs)):
-        raise ValueError("lengths are whole numbers, as many of prompts as of outputs")
-    times = tuple(map(float, found.get("times", ())))
-    if len(times) not in (0, len(prompts)) or list(times) != sorted(times) or not all(map(math.isfinite, times)):
-        raise ValueError("times are in order, as many as requests")
-    words, model = str(found["requests"]), str(found["model"])
-    shape, ceilings = ModelShape(**found["shape"]), Ceilings.from_dict(found["device"])
-    return Study(Demand(prompts, outputs, words, times), shape, ceilings, model, int(found["seed"]))
 
 
 def _check(rows: Sequence[Row]) -> None:

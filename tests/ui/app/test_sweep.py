@@ -8,7 +8,7 @@ from playwright import sync_api
 from playwright.sync_api import expect
 
 from minibatch.analysis.sweep_file import SweepFile, row_of
-from minibatch.commands.sweep import described
+from minibatch.analysis.sweep_study import described
 from minibatch.engine.study import run_point
 from minibatch.ui.machine import Machine
 from minibatch.ui.sweep_plan import Wanted, plan_of

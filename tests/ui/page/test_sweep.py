@@ -15,12 +15,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from minibatch.analysis.sweep_file import SweepFile, row_of
-from minibatch.commands.sweep import described
+from minibatch.analysis.sweep_study import described
 from minibatch.engine.study import Point, Study, run_point, run_points
 from minibatch.ui import sweep_job, sweep_point
 from minibatch.ui.machine import Machine
 from minibatch.ui.sweep_plan import Plan, Wanted, plan_of
 from minibatch.ui.sweep_source import open_sweep
+from minibatch.ui.sweep_takeaway import results
 from tests.ui.page.driving import html, notices, payload, rerun, wait_for
 from tests.ui.recordings import HTML
 
@@ -230,6 +231,16 @@ def test_a_file_is_shown_and_its_study_is_the_one_that_was_run(plan: Plan, file:
     sweep = open_sweep("mine.parquet", file.read_bytes())
     assert sweep.study == plan.study
     assert set(sweep.points) == set(plan.points)
+
+
+def test_results_are_taken_away_as_the_file_of_the_command(plan: Plan, file: Path, tmp_path: Path) -> None:
+    app = opened(file.read_bytes())
+    assert [button.label for button in app.get("download_button")] == ["Results (.parquet)"]
+    taken = tmp_path / "taken.parquet"
+    taken.write_bytes(results(open_sweep("mine.parquet", file.read_bytes())))
+    assert taken.read_bytes() == file.read_bytes()
+    again = SweepFile(taken, described(plan.study))  # as the command goes on with it
+    assert again.done == {(point.policy, point.load, point.config) for point in plan.points}
 
 
 def test_damaged_and_foreign_files_are_refused_in_a_sentence(plan: Plan, file: Path, tmp_path: Path) -> None:
