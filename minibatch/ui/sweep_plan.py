@@ -12,6 +12,7 @@ from minibatch.engine.study import Point, Study, knob_value, with_knob
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.expected import Expected
 from minibatch.ui.machine import Machine
+from minibatch.ui.sweep_presets import CHAT
 from minibatch.ui.sweep_trace import SweepTrace
 from minibatch.workload.demand import Demand, Load, LoadKind, drawn_demand
 
@@ -31,6 +32,7 @@ class Wanted:
         varied: a knob that takes several values, or "".
         values: those, as `loads`.
         trace: what lengths come from where they are not drawn, and as many requests as it says.
+        preset: what the form began with.
     """
 
     machine: Machine
@@ -47,6 +49,7 @@ class Wanted:
     varied: str = ""
     values: str = ""
     trace: SweepTrace | None = None
+    preset: str = CHAT
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -57,8 +58,10 @@ if __name__ == "__main__":  # as in app.py
 """
 
 
-def open_page() -> AppTest:
-    return rerun(AppTest.from_string(SCRIPT, default_timeout=60))
+def open_page(**parameters: str) -> AppTest:
+    app = AppTest.from_string(SCRIPT, default_timeout=60)
+    app.query_params.update(parameters)
+    return rerun(app)
 
 
 def ask(app: AppTest, loads: str = "4 32 256") -> AppTest:
@@ -198,6 +201,35 @@ def test_a_bad_trace_is_one_sentence_with_its_line() -> None:
     assert said.startswith("_my_.csv, line 3: prompt_tokens is &#x27;&lt;b&gt;&#x27;: use a whole number")
     app.button(key="run sweep").click()
     assert notices(rerun(app)) == [said]
+
+
+def link_of(app: AppTest) -> dict[str, str]:
+    (code,) = app.code
+    return dict(parse_qsl(code.value.partition("?")[2], keep_blank_values=True))
+
+
+def test_a_link_brings_the_whole_form_back() -> None:
+    link = {
+        "sweep": "thrashing", "users": "2 8", "policies": "static,chunked", "accelerator": "A100-80GB",
+        "model": "llama-3.1-70b", "tensor_parallel": "8", "num_requests": "40", "prompt_lengths": "fixed:64",
+        "output_lengths": "uniform:8:16", "seed": "7", "think_s": "0.25", "max_num_seqs": "8", "watermark": "0.1",
+        "kv_layout": "contiguous", "vary": "max_num_batched_tokens", "values": "256 512", "slo": "ttft:30 e2el:900",
+        "share": "99",
+    }  # fmt: skip
+    app = open_page(**link)
+    assert link_of(app) == link
+    assert [notice for notice in notices(app) if "link" in notice] == []
+    assert "8 points of 40 requests each, modelled." in [caption.value for caption in app.caption]
+    app.number_input(key="sweep seed").set_value(8)
+    assert link_of(rerun(app)) == {**link, "seed": "8"}
+    assert link_of(open_page(sweep="chat", slo="none"))["slo"] == "none"
+
+
+def test_a_link_that_makes_no_sense_is_one_sentence() -> None:
+    app = open_page(sweep="chat", seed="<b>")
+    said = "This link can&#x27;t be followed: seed is &#x27;&lt;b&gt;&#x27;, and a whole number is wanted."
+    assert notices(app)[0] == said
+    assert said not in notices(rerun(app))
 
 
 @pytest.fixture(scope="module")

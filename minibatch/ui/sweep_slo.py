@@ -1,0 +1,56 @@
+"""The SLO that a sweep is judged by, as widgets. Nothing is run again for another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from minibatch.analysis.slo import Slo
+from minibatch.ui.begins import begins
+from minibatch.ui.notices import Notice, show
+
+SHARE = 90.0
+"""Of the requests, in %, that must meet the SLO, before anybody says otherwise."""
+_LIMITS = (("ttft", "TTFT, ms at most", 500.0), ("tpot", "TPOT, ms at most", 50.0), ("e2el", "E2E, ms at most", None))
+_STARTS = {name: start for name, _, start in _LIMITS}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the widgets say: limits in ms by the names of `Slo`, not yet checked, and a share in %."""
+
+    limits: Mapping[str, float | None]
+    share: float
+
+
+def judged_now() -> Judged:
+    """What they say, or will begin with where they are not on the page (yet)."""
+    limits = {name: st.session_state.get(_key(name), begins(_key(name), start)) for name, start in _STARTS.items()}
+    return Judged(limits, st.session_state.get("sweep share", begins("sweep share", SHARE)))
+
+
+def slo_form() -> tuple[Slo | None, float]:
+    """The SLO, and the share of requests that must meet it, 0 to 1."""
+    columns = st.container(key="slo").columns(4)
+    limits = {}
+    for column, (name, label, start) in zip(columns, _LIMITS, strict=False):
+        limits[f"{name}_ms"] = column.number_input(
+            label, value=begins(_key(name), start), step=10.0, format="%.6g", placeholder="no limit",
+            key=_key(name), persist_state="session",
+        )  # fmt: skip
+    share = columns[3].number_input(
+        "met by, % of requests", value=begins("sweep share", SHARE), min_value=1.0, max_value=100.0, step=1.0,
+        format="%.6g", key="sweep share", persist_state="session",
+        help="For the highest load that meets the SLO. Goodput counts each request for itself.",
+    )  # fmt: skip
+    try:
+        return Slo(**limits), share / 100
+    except ValueError as error:
+        show(Notice(f"{error}", "warning"))
+        return None, share / 100
+
+
+def _key(name: str) -> str:
+    return f"sweep {name}_ms"
