@@ -73,7 +73,8 @@ def add_parser(subparsers: Any) -> None:
     lengths.add_argument("--length-scale", type=float, metavar="X", help="factor of all lengths of the trace")
     parser.add_argument("--vary", nargs="+", action="append", default=[], metavar="X", help="a knob and its values: "
                         "--vary max_num_batched_tokens 256 512 2048")  # fmt: skip
-    parser.add_argument("--slo", nargs="+", metavar="NAME:MS", help="as vLLM's --goodput: ttft:200 tpot:50 e2el:5000")
+    parser.add_argument("--slo", nargs="+", metavar="NAME:MS", help="as vLLM's --goodput: ttft:200 tpot:50 e2el:5000; "
+                        "kept in the file (default: the one that is there)")  # fmt: skip
     parser.add_argument("--workers", type=int, metavar="N", help="(default: as many as there are cores)")
     parser.add_argument("--executor", choices=BACKENDS, default="processes", help="dask and ray must be installed")
     add_knobs(parser, _DEFAULTS)
@@ -81,7 +82,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    slo = parse_slo(options.slo) if options.slo else None
+    given = parse_slo(options.slo) if options.slo else None
     workers = options.workers if options.workers is not None else os.cpu_count() or 1
     if workers < 1:
         raise ValueError(f"--workers is {workers}: use 1 or more")
@@ -93,6 +94,8 @@ def execute(options: argparse.Namespace) -> int:
     for point in points:
         point.check(study)
     file = SweepFile(options.out, described(study))
+    if given:
+        file.judge_by(given)
     console, done = wide_console(), file.done
     missing = [point for point in points if (point.policy, point.load, point.config) not in done]
     if len(missing) < len(points):
@@ -109,8 +112,11 @@ def execute(options: argparse.Namespace) -> int:
             stopped = should_stop()
     wanted = {(point.policy, point.load, point.config) for point in points}
     rows = [row for row in file.rows if row.key in wanted]
-    for curve in curves_of(rows, slo):
-        console.print(_table(curve, study, slo is not None))
+    for curve in curves_of(rows, file.slo):
+        console.print(_table(curve, study, file.slo is not None))
+    if file.slo:
+        where = "" if given else f", as {options.out} has it; --slo gives another"
+        console.print(Text(f"SLO of goodput: {file.slo.words}{where}"))
     if stopped:
         console.print(f"stopped: {len(rows)} of {len(points)} points are in {options.out}; run it again to go on")
         return 130

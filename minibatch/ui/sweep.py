@@ -130,7 +130,7 @@ def _poll(sweep: Sweep, ticket: Ticket, look: Theme) -> None:
 def _results(sweep: Sweep, look: Theme, live: bool = False) -> None:
     rows = _of_one_kind(sweep.found)
     st.html(f"<p class='mb-of'>{escape(modelled_on(sweep, rows))}</p>")
-    slo, share = slo_form()
+    slo, share = slo_form(sweep.slo)
     try:
         curves = curves_of(rows, slo)
     except ValueError as error:
@@ -149,7 +149,7 @@ def _results(sweep: Sweep, look: Theme, live: bool = False) -> None:
         st.expander(title).html(alerts_html(found))
     st.html("<h2>Every point</h2>")
     st.html(points_html(curves, slo))
-    take_away(sweep)
+    take_away(sweep, slo)
 
 
 def _of_one_kind(rows: Sequence[Row]) -> list[Row]:

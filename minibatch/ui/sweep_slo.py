@@ -31,14 +31,19 @@ def judged_now() -> Judged:
     return Judged(limits, st.session_state.get("sweep share", begins("sweep share", SHARE)))
 
 
-def slo_form() -> tuple[Slo | None, float]:
-    """The SLO, and the share of requests that must meet it, 0 to 1."""
+def slo_form(kept: Slo | None = None) -> tuple[Slo | None, float]:
+    """The SLO, and the share of requests that must meet it, 0 to 1.
+
+    Args:
+        kept: what the widgets begin with, where a file has it.
+    """
     columns = st.container(key="slo").columns(4)
     limits = {}
     for column, (name, label, start) in zip(columns, _LIMITS, strict=False):
+        first = begins(_key(name), start) if kept is None else getattr(kept, f"{name}_ms")
         limits[f"{name}_ms"] = column.number_input(
-            label, value=begins(_key(name), start), step=10.0, format="%.6g", placeholder="no limit",
-            key=_key(name), persist_state="session",
+            label, value=first, step=10.0, format="%.6g", placeholder="no limit", key=_key(name, kept),
+            persist_state="session",
         )  # fmt: skip
     share = columns[3].number_input(
         "met by, % of requests", value=begins("sweep share", SHARE), min_value=1.0, max_value=100.0, step=1.0,
@@ -46,11 +51,15 @@ def slo_form() -> tuple[Slo | None, float]:
         help="For the highest load that meets the SLO. Goodput counts each request for itself.",
     )  # fmt: skip
     try:
-        return Slo(**limits), share / 100
+        slo = Slo(**limits)
     except ValueError as error:
         show(Notice(f"{error}", "warning"))
         return None, share / 100
+    if slo == kept:
+        st.caption("These limits came with the file.")
+    return slo, share / 100
 
 
-def _key(name: str) -> str:
-    return f"sweep {name}_ms"
+def _key(name: str, kept: Slo | None = None) -> str:
+    """Each SLO that a file brings has widgets of its own, which begin with it."""
+    return f"sweep {name}_ms" if kept is None else f"sweep {name}_ms {kept.words}"

@@ -32,20 +32,21 @@ def open_sweep(name: str, data: bytes) -> Sweep:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _read(digest: str, _upload: Upload) -> Sweep:
     with _upload.as_file() as path:
-        found, rows = read_sweep(path)
+        saved = read_sweep(path)
+    rows = saved.rows
     if not rows:
         raise ValueError(f"{_upload.name} is a sweep without a point: run it again")
     if len(rows) > MOST_ROWS:
         raise ValueError(f"{_upload.name} has {len(rows):,} points, and this page shows at most {MOST_ROWS:,}")
     try:
-        study = study_of(found)
+        study = study_of(saved.study)
         _check(rows)
     except (TypeError, KeyError, AttributeError, ValueError):
         raise ValueError(
             f"{_upload.name} is damaged, or another program wrote it: its numbers make no sense as a sweep"
         ) from None
     by_point = {Point(row.policy, row.load, row.config): row for row in rows}
-    return Sweep(digest, study, tuple(by_point), by_point)
+    return Sweep(digest, study, tuple(by_point), by_point, saved.slo)
 
 
 def _check(rows: Sequence[Row]) -> None:

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from minibatch.analysis.slo import Slo
 from minibatch.analysis.sweep_file import SweepFile, row_of
 from minibatch.analysis.sweep_study import described
 from minibatch.engine.study import Point, Study, run_point, run_points
@@ -269,10 +270,23 @@ def test_results_are_taken_away_as_the_file_of_the_command(plan: Plan, file: Pat
     app = opened(file.read_bytes())
     assert [button.label for button in app.get("download_button")] == ["Results (.parquet)"]
     taken = tmp_path / "taken.parquet"
-    taken.write_bytes(results(open_sweep("mine.parquet", file.read_bytes())))
+    taken.write_bytes(results(open_sweep("mine.parquet", file.read_bytes()), None))
     assert taken.read_bytes() == file.read_bytes()
     again = SweepFile(taken, described(plan.study))  # as the command goes on with it
     assert again.done == {(point.policy, point.load, point.config) for point in plan.points}
+
+
+def test_the_slo_of_a_file_is_used_until_another_is_given(file: Path) -> None:
+    data = results(open_sweep("mine.parquet", file.read_bytes()), Slo(ttft_ms=40, e2el_ms=900))
+    app = opened(data)
+    assert "SLO: TTFT ≤ 40 ms, E2E ≤ 900 ms." in html(app)
+    assert "These limits came with the file." in [caption.value for caption in app.caption]
+    (limit,) = [field for field in app.number_input if field.label == "TTFT, ms at most"]
+    limit.set_value(25.0)
+    assert "SLO: TTFT ≤ 25 ms, E2E ≤ 900 ms." in html(rerun(app))
+    assert "These limits came with the file." not in [caption.value for caption in app.caption]
+    app.get("file_uploader")[0].set_value(("mine.parquet", file.read_bytes(), "application/octet-stream"))
+    assert "SLO: TTFT ≤ 500 ms, TPOT ≤ 50 ms." in html(rerun(app))
 
 
 def test_damaged_and_foreign_files_are_refused_in_a_sentence(plan: Plan, file: Path, tmp_path: Path) -> None:
