@@ -9,14 +9,16 @@ from typing import Any
 
 import streamlit as st
 
+from minibatch.analysis.claims import standings_explained
 from minibatch.analysis.formats import plural
 from minibatch.analysis.slo import Slo
 from minibatch.analysis.sweep_file import Row
 from minibatch.analysis.sweeps import Curve, curves_of
-from minibatch.ui.compare import POLL_S, STYLE, engine_queue
+from minibatch.ui.compare import POLL_S, engine_queue
 from minibatch.ui.jobs import Status, Ticket
 from minibatch.ui.notices import Notice, show
 from minibatch.ui.palette import Theme, theme
+from minibatch.ui.style import show_style
 from minibatch.ui.sweep_charts import PICK, sweep_chart
 from minibatch.ui.sweep_form import SweepForm, sweep_form
 from minibatch.ui.sweep_job import Memory, Sweep, remembered
@@ -39,7 +41,7 @@ _SWEEP, _TICKET, _MEMORY = "sweep", "sweep ticket", "sweep memory"
 def page() -> None:
     """Draw the page."""
     look = theme(st.context.theme.type)
-    st.html(f"<style>{STYLE.read_text(encoding='utf-8')}\n:root {{ --mb-scale: {look.scale} }}</style>")
+    show_style(look)
     st.html("<h1 class='mb-brand'>Minibatch</h1>")
     st.html(
         "<div class='mb-head'><h1>Load</h1><p class='mb-watch'>The same requests at one load after the other: up to "
@@ -180,7 +182,7 @@ def modelled_on(sweep: Sweep, rows: Sequence[Row]) -> str:
     served = study.demand.words if count in study.demand.words else f"{count}, {study.demand.words}"
     return (
         f"All numbers modelled on {study.ceilings.device}, model {study.model} in {study.ceilings.dtype}: "
-        f"at every load {served}, seed {study.seed}; {knobs}."
+        f"at every load {served}, seed {study.seed}; {knobs}. {standings_explained(study.ceilings.device)}".strip()
     )
 
 

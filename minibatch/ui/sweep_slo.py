@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 
 import streamlit as st
 
@@ -15,6 +16,16 @@ SHARE = 90.0
 """Of the requests, in %, that must meet the SLO, before anybody says otherwise."""
 _LIMITS = (("ttft", "TTFT, ms at most", 500.0), ("tpot", "TPOT, ms at most", 50.0), ("e2el", "E2E, ms at most", None))
 _STARTS = {name: start for name, _, start in _LIMITS}
+WORDS = {
+    "SLO": "service level objective, the limits that each request must keep",
+    "goodput": "requests/s that keep all of them",
+    "TTFT": "time to first token, from arrival",
+    "TPOT": "time per output token, the mean after the first",
+    "ITL": "inter-token latency, every gap between two tokens",
+    "E2E": "end-to-end latency, from arrival to the last token",
+    "p99": "99 of 100 are no longer",
+}
+"""What the page calls things, spelled out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +61,8 @@ def slo_form(kept: Slo | None = None) -> tuple[Slo | None, float]:
         format="%.6g", key="sweep share", persist_state="session",
         help="For the highest load that meets the SLO. Goodput counts each request for itself.",
     )  # fmt: skip
+    spelled = "; ".join(f"<b>{word}</b>: {escape(meaning)}" for word, meaning in WORDS.items())
+    st.html(f"<p class='mb-of'>{spelled}.</p>")
     try:
         slo = Slo(**limits)
     except ValueError as error:

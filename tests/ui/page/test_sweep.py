@@ -109,6 +109,8 @@ def test_a_sweep_runs_in_processes_and_an_slo_is_judged_without_running_it_again
     shown = html(app)
     words = "model llama-3.1-8b in bfloat16: at every load 40 requests, prompts "
     assert f"All numbers modelled on H100 SXM 80GB (data sheet), {words}" in shown
+    assert "<b>TTFT</b>: time to first token" in shown
+    assert "<b>goodput</b>: requests/s that keep all of them" in shown
     assert "The knee is at 32.0 requests/s" in shown
     assert len(table(app, "Every point")) == 1 + 2 * 3
     before = table(app, "Goodput frontier")
