@@ -161,7 +161,7 @@ def trace_demand(
         return Demand(prompts, outputs, words)
     rate = _recorded_rate(rows)
     if rate is None:
-        raise TraceError(f"{path} has all its requests at one time, of which no rate can be made: draw their arrivals")
+        raise TraceError(f"{path} has all requests at one time, of which no rate can be made: let arrivals be drawn")
     times = tuple((row.arrival_s - rows[0].arrival_s) * rate for row in rows)
     return Demand(prompts, outputs, f"{words}, arrivals scaled from {rate:.3g}/s to each load", times)
 

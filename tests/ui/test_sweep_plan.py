@@ -80,7 +80,7 @@ def test_texts_are_counted_and_have_no_arrivals() -> None:
     demand = plan_of(brought(SHAREGPT, with_times=False)).study.demand
     assert demand.longest > 3
     assert demand.words == "ShareGPT trace t, 1 request, tokens as the bundled tokenizer counts them"
-    with pytest.raises(ValueError, match="all its requests at one time"):
+    with pytest.raises(ValueError, match="all requests at one time"):
         plan_of(brought(SHAREGPT))
 
 

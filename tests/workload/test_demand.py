@@ -61,7 +61,7 @@ def test_arrivals_of_a_trace_come_at_each_rate(tmp_path: Path) -> None:
     assert [r.arrival_ns for r in demand.first(2).requests(Load("rate", 1.0), 0)] == [0, 500_000_000]
     assert {r.arrival_ns for r in demand.requests(Load("users", 2), 0)} == {0}
     path.write_text("prompt_tokens,output_tokens\n10,3\n20,4\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"trace\.csv has all its requests at one time"):
+    with pytest.raises(ValueError, match=r"trace\.csv has all requests at one time"):
         trace_demand(path, with_times=True)
 
 
