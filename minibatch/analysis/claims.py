@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -25,6 +26,11 @@ _REQUIRED = {
     "value": NUMBER, "unit": one_of(*_UNITS), "of": TEXT, "source": TEXT, "checked": PAST_DAY, "confidence": CONFIDENCE,
 }  # fmt: skip
 _OPTIONAL = {"assumption": FLAG, "reason": TEXT}
+STANDINGS = {
+    "secondary": "read in somebody else's account of the source",
+    "assumption": "no source is known that states it for this very device",
+}
+"""What the words mean that stand beside figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,12 @@ class Claim:
             return f"{self.value:g} {self.unit}"
         factor, prefix = _prefix(self.value)
         return f"{self.value / factor:,.8g} {prefix}{_SCALED[self.unit]}"
+
+
+def standings_explained(text: str) -> str:
+    """A sentence for each word of `STANDINGS` that a text has; "" where it has none."""
+    words = re.findall(r"\w+", text)
+    return " ".join(f"{word.capitalize()}: {meaning}." for word, meaning in STANDINGS.items() if word in words)
 
 
 def scaled(value: float, unit: str) -> str:

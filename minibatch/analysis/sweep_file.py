@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from minibatch.analysis.outcomes import latencies_of, outcome_metrics, outcome_rates, outcome_shares
+from minibatch.analysis.slo import Slo
 from minibatch.recording.outcome import Outcome
 from minibatch.recording.schema import Column
 from minibatch.recording.storage import write_atomically
@@ -62,6 +63,15 @@ def row_of(policy: str, load: Load, config: SchedulerConfig, outcome: Outcome) -
     return Row(policy, load, config, metrics, lists)
 
 
+@dataclass(frozen=True, slots=True)
+class SavedSweep:
+    """What a file holds: what all points share, as `sweep_study.described` has it, the points, and their SLO if any."""
+
+    study: dict[str, Any]
+    rows: list[Row]
+    slo: Slo | None
+
+
 class SweepFile:
     """A sweep on disk.
 
@@ -70,6 +80,7 @@ class SweepFile:
 
     Attributes:
         rows: those there are, in the order in which they were done.
+        slo: that they are judged by; None where nobody has given one.
 
     Raises:
         ValueError: the file is no sweep, is damaged, of another version, or of another study.
@@ -80,8 +91,10 @@ class SweepFile:
         self.path = path
         self.study = json.loads(json.dumps(study))
         self.rows: list[Row] = []
+        self.slo: Slo | None = None
         if path.exists():
-            found, self.rows = read_sweep(path)
+            saved = read_sweep(path)
+            found, self.rows, self.slo = saved.study, saved.rows, saved.slo
             if differing := [name for name in {**self.study, **found} if self.study.get(name) != found.get(name)]:
                 raise ValueError(
                     f"{path} holds a sweep with another {', '.join(sorted(differing))}: "
@@ -96,11 +109,21 @@ class SweepFile:
     def add(self, row: Row) -> None:
         """Keep a row; when this returns it is on disk, and a kill before leaves the file as it was."""
         self.rows.append(row)
-        write_atomically(self.path, _dumps(self.study, self.rows))
+        self._write()
+
+    def judge_by(self, slo: Slo) -> None:
+        """Keep another SLO than there is."""
+        if slo != self.slo:
+            self.slo = slo
+            if self.rows:
+                self._write()
+
+    def _write(self) -> None:
+        write_atomically(self.path, sweep_bytes(self.study, self.rows, self.slo))
 
 
-def read_sweep(path: Path) -> tuple[dict[str, Any], list[Row]]:
-    """The study and the rows of a sweep; ValueError in one sentence where it is none, OSError where there is none."""
+def read_sweep(path: Path) -> SavedSweep:
+    """The sweep in a file; ValueError in one sentence where there is none in it, OSError where there is no file."""
     try:
         table = pq.read_table(BytesIO(path.read_bytes()))
     except (pa.ArrowException, ValueError):
@@ -112,12 +135,22 @@ def read_sweep(path: Path) -> tuple[dict[str, Any], list[Row]]:
         described = json.loads(head)
         if described["version"] != VERSION:
             raise ValueError(f"{path} is a sweep of version {described['version']}, and this program reads {VERSION}")
-        return described["study"], [_row(values) for values in table.to_pylist()]
+        slo = described.get("slo")
+        rows = [_row(values) for values in table.to_pylist()]
+        return SavedSweep(described["study"], rows, None if slo is None else _slo(path, slo))
     except (TypeError, KeyError, json.JSONDecodeError):
         raise ValueError(f"{path} has columns that this program does not know: run the sweep again") from None
 
 
-def _dumps(study: Mapping[str, Any], rows: Sequence[Row]) -> bytes:
+def _slo(path: Path, limits: Mapping[str, Any]) -> Slo:
+    try:
+        return Slo(**{name: None if limit is None else float(limit) for name, limit in limits.items()})
+    except (TypeError, ValueError, AttributeError):
+        raise ValueError(f"{path} has an SLO that makes no sense: run the sweep again") from None
+
+
+def sweep_bytes(study: Mapping[str, Any], rows: Sequence[Row], slo: Slo | None = None) -> bytes:
+    """The file of these rows, of a study as JSON can hold it."""
     table = pa.Table.from_pylist(
         [
             {
@@ -130,7 +163,8 @@ def _dumps(study: Mapping[str, Any], rows: Sequence[Row]) -> bytes:
             for row in rows
         ]
     )
-    table = table.replace_schema_metadata({_KEY: json.dumps({"version": VERSION, "study": study}).encode()})
+    head = {"version": VERSION, "study": study} | ({} if slo is None else {"slo": asdict(slo)})
+    table = table.replace_schema_metadata({_KEY: json.dumps(head).encode()})
     buffer = BytesIO()
     pq.write_table(table, buffer, compression="zstd")
     return buffer.getvalue()

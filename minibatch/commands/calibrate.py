@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -37,13 +38,14 @@ def execute(options: argparse.Namespace) -> int:
     from minibatch.engine.fitted import save_fitted
     from minibatch.engine.step_timing import NUM_STEPS, ROUNDS, calibrate
 
+    num_steps = NUM_STEPS if options.steps is None else options.steps
     with stop_on_interrupt() as should_stop, Progress(console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task("measuring", total=1.0)
         fitted = calibrate(
             options.model,
             options.dtype,
             options.device,
-            num_steps=NUM_STEPS if options.steps is None else options.steps,
+            num_steps=num_steps,
             rounds=ROUNDS if options.rounds is None else options.rounds,
             seed=options.seed,
             progress=lambda done: bars.update(task, completed=done),
@@ -56,7 +58,21 @@ def execute(options: argparse.Namespace) -> int:
     else:
         _print(fitted)
     save_fitted(fitted)
+    if advice := _advice(fitted, num_steps):
+        print(advice, file=sys.stderr)
     return 0
+
+
+def _advice(fitted: Fitted, num_steps: int) -> str:
+    """A sentence about a fit that few steps stand behind; "" about any other."""
+    from minibatch.engine.fit import FEW_STEPS
+
+    if num_steps >= FEW_STEPS:
+        return ""
+    return (
+        f"minibatch: warning: {num_steps} steps are few: {fitted.num_fitted} were fitted to and {len(fitted.held_out)} "
+        f"checked, so modelled runs may be further off than these errors say: use --steps {FEW_STEPS} or more"
+    )
 
 
 def _numbers(fitted: Fitted) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from minibatch.analysis.formats import three_figures
 from minibatch.analysis.reproduce import EXPERIMENTS, find_experiment
-from minibatch.analysis.reproduce.result import Reproduction, StoppedError, Watch
+from minibatch.analysis.reproduce.result import OFF_EXPLAINED, Reproduction, StoppedError, Watch
 from minibatch.commands.terminal import stop_on_interrupt, wide_console
 
 
@@ -99,7 +99,8 @@ def _print(found: Reproduction, seed: int) -> None:
         ratio = f"{three_figures(row.ratio)}{' off' if row.is_off else ''}"
         table.add_row(*map(Text, (row.what, row.published_words, row.modelled_words, ratio)))
     console.print(table)
-    console.print(Text(f"{found.compared} Modelled on {found.machine}, seed {seed}."))
+    explained = f" {OFF_EXPLAINED[0].upper()}{OFF_EXPLAINED[1:]}." if any(row.is_off for row in found.rows) else ""
+    console.print(Text(f"{found.compared} Modelled on {found.machine}, seed {seed}.{explained}"))
     _paragraphs(console, "where they differ by more than 30 %, and what is not modelled",
                 [f"{row.what}: {row.verdict}" for row in found.rows if row.verdict])  # fmt: skip
     _paragraphs(console, "assumptions", found.assumptions)

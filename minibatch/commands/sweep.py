@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,12 @@ from minibatch.analysis.formats import three_figures
 from minibatch.analysis.models import find_shape
 from minibatch.analysis.slo import parse_slo
 from minibatch.analysis.sweep_file import Row, SweepFile, row_of
+from minibatch.analysis.sweep_study import described
 from minibatch.analysis.sweeps import Curve, curves_of
 from minibatch.commands.options import add_knobs, knobs_of
 from minibatch.commands.terminal import stop_on_interrupt, wide_console
 from minibatch.engine.study import BACKENDS, Point, Study, executor_of, knob_value, run_points, with_knob
+from minibatch.engine.text import count_tokens
 from minibatch.recording.storage import check_writable
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
@@ -64,12 +66,15 @@ def add_parser(subparsers: Any) -> None:
     lengths.add_argument("--num-requests", type=int, metavar="N", help="(default: 1000; of a trace, at most)")
     lengths.add_argument("--prompt-lengths", metavar="SPEC", help=f"{LENGTH_FORMS} (default: lognormal:512:1.0)")
     lengths.add_argument("--output-lengths", metavar="SPEC", help="likewise (default: lognormal:128:1.0)")
-    lengths.add_argument("--trace", type=Path, metavar="FILE", help="its lengths; its times are not used")
+    lengths.add_argument("--trace", type=Path, metavar="FILE", help="its lengths")
+    lengths.add_argument("--trace-times", action="store_true", help="its arrivals too, faster or slower to come at "
+                         "each of the rates")  # fmt: skip
     lengths.add_argument("--trace-format", metavar="NAME", help=f"one of {', '.join(FORMATS)} (default: as it looks)")
     lengths.add_argument("--length-scale", type=float, metavar="X", help="factor of all lengths of the trace")
     parser.add_argument("--vary", nargs="+", action="append", default=[], metavar="X", help="a knob and its values: "
                         "--vary max_num_batched_tokens 256 512 2048")  # fmt: skip
-    parser.add_argument("--slo", nargs="+", metavar="NAME:MS", help="as vLLM's --goodput: ttft:200 tpot:50 e2el:5000")
+    parser.add_argument("--slo", nargs="+", metavar="NAME:MS", help="as vLLM's --goodput: ttft:200 tpot:50 e2el:5000; "
+                        "kept in the file (default: the one that is there)")  # fmt: skip
     parser.add_argument("--workers", type=int, metavar="N", help="(default: as many as there are cores)")
     parser.add_argument("--executor", choices=BACKENDS, default="processes", help="dask and ray must be installed")
     add_knobs(parser, _DEFAULTS)
@@ -77,7 +82,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    slo = parse_slo(options.slo) if options.slo else None
+    given = parse_slo(options.slo) if options.slo else None
     workers = options.workers if options.workers is not None else os.cpu_count() or 1
     if workers < 1:
         raise ValueError(f"--workers is {workers}: use 1 or more")
@@ -89,6 +94,8 @@ def execute(options: argparse.Namespace) -> int:
     for point in points:
         point.check(study)
     file = SweepFile(options.out, described(study))
+    if given:
+        file.judge_by(given)
     console, done = wide_console(), file.done
     missing = [point for point in points if (point.policy, point.load, point.config) not in done]
     if len(missing) < len(points):
@@ -105,8 +112,11 @@ def execute(options: argparse.Namespace) -> int:
             stopped = should_stop()
     wanted = {(point.policy, point.load, point.config) for point in points}
     rows = [row for row in file.rows if row.key in wanted]
-    for curve in curves_of(rows, slo):
-        console.print(_table(curve, study, slo is not None))
+    for curve in curves_of(rows, file.slo):
+        console.print(_table(curve, study, file.slo is not None))
+    if file.slo:
+        where = "" if given else f", as {options.out} has it; --slo gives another"
+        console.print(Text(f"SLO of goodput: {file.slo.words}{where}"))
     if stopped:
         console.print(f"stopped: {len(rows)} of {len(points)} points are in {options.out}; run it again to go on")
         return 130
@@ -116,8 +126,8 @@ def execute(options: argparse.Namespace) -> int:
 def demand_of(options: argparse.Namespace) -> Demand:
     """The lengths that are asked for."""
     if options.trace is None:
-        for name in ("trace_format", "length_scale"):
-            if getattr(options, name) is not None:
+        for name in ("trace_format", "length_scale", "trace_times"):
+            if getattr(options, name) not in (None, False):
                 raise ValueError(f"{name} is of a trace, and there is none: leave it out or give --trace")
         return drawn_demand(
             1000 if options.num_requests is None else options.num_requests,
@@ -127,10 +137,12 @@ def demand_of(options: argparse.Namespace) -> Demand:
         )
     if options.prompt_lengths or options.output_lengths:
         raise ValueError("a trace has lengths of its own: leave out --prompt-lengths and --output-lengths")
+    if options.trace_times and (options.users or options.burstiness != 1):
+        raise ValueError("the trace's times do not go with --users or --burstiness: leave out --trace-times")
     scaling = Scaling(num_requests=options.num_requests)
     if options.length_scale is not None:
         scaling = replace(scaling, length_scale=options.length_scale)
-    return trace_demand(options.trace, options.trace_format, scaling)
+    return trace_demand(options.trace, options.trace_format, scaling, count_tokens, options.trace_times)
 
 
 def study_of(options: argparse.Namespace, demand: Demand) -> Study:
@@ -171,20 +183,6 @@ def default_config(study: Study, knobs: dict[str, Any]) -> SchedulerConfig:
         if fit > 0:  # else the check says that the weights don't fit
             chosen["num_kv_blocks"] = min(fit, _MOST_BLOCKS)
     return SchedulerConfig(**chosen)
-
-
-def described(study: Study) -> dict[str, Any]:
-    """What makes a study the same, for the file."""
-    return {
-        "model": study.model,
-        "shape": asdict(study.shape),
-        "device": asdict(study.ceilings),
-        "requests": study.demand.words,
-        "num_requests": len(study.demand.prompt_tokens),
-        "prompt_tokens": list(study.demand.prompt_tokens),
-        "output_tokens": list(study.demand.output_tokens),
-        "seed": study.seed,
-    }
 
 
 def _checked(varied: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:

@@ -19,6 +19,9 @@ from minibatch.engine.step_samples import Sample
 FEWEST_STEPS = 12
 """Fewer leave too few to fit to and to check with."""
 
+FEW_STEPS = 60
+"""With fewer the errors vary much from one draw of steps to another: forty are left to fit nine figures to."""
+
 _SUPPOSED = {
     "linear_compute": 0.5,
     "linear_memory": 0.5,

@@ -86,7 +86,7 @@ def record_point(study: Study, point: Point) -> Recording:
         device=study.ceilings.device,
         model=study.model,
         dtype=study.ceilings.dtype,
-        scenario=f"{study.demand.words}, {point.load.words}",
+        scenario=study.demand.words_at(point.load),
         seed=study.seed,
         token_budget=engine.policy.token_budget(point.config),
         config=asdict(point.config),

@@ -10,18 +10,20 @@ import streamlit as st
 T = TypeVar("T")
 
 
-def has_begun() -> bool:
-    return "begins" in st.session_state
+def has_begun(page: str) -> bool:
+    """Whether that page has read its address."""
+    return page in st.session_state.get("begun", ())
 
 
-def begin_with(values: Mapping[str, Any]) -> None:
+def begin_with(page: str, values: Mapping[str, Any]) -> None:
     """Values by the keys of widgets. Never set as their state: a page that is clicked on while it loads loses that."""
-    st.session_state["begins"] = values
+    st.session_state["begun"] = {*st.session_state.get("begun", ()), page}
+    st.session_state["begins"] = {**st.session_state.get("begins", {}), **values}
 
 
 def begins(key: str, otherwise: Any) -> Any:
     """What the widget of that key begins with."""
-    return st.session_state["begins"].get(key, otherwise)
+    return st.session_state.get("begins", {}).get(key, otherwise)
 
 
 def choose(

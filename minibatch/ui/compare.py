@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -25,10 +24,10 @@ from minibatch.ui.palette import Theme, theme
 from minibatch.ui.player.component import show_player
 from minibatch.ui.player.payload import pack
 from minibatch.ui.sources import Shown, from_run
+from minibatch.ui.style import show_style
 from minibatch.ui.summary import clocks, intro_html, ledger_legend_html, progress_words, provenances
 from minibatch.ui.takeaway import downloads
 
-STYLE = Path(__file__).parents[2] / "assets" / "ui" / "compare.css"
 RUN_SENTENCE = "The same requests, under each policy in turn."
 NO_POLICY = Notice("Choose a policy in the sidebar.", "note")
 NO_RUN = Notice("Choose a workload in the sidebar and press Run.", "note")
@@ -43,7 +42,7 @@ def page() -> None:
     """Draw the page."""
     choice = sidebar()
     look = theme(st.context.theme.type, LARGE if choice.large else 1.0)
-    st.html(f"<style>{STYLE.read_text(encoding='utf-8')}\n:root {{ --mb-scale: {look.scale} }}</style>")
+    show_style(look)
     st.html("<h1 class='mb-brand'>Minibatch</h1>")
     if choice.problem:
         show(choice.problem)

@@ -26,6 +26,7 @@ from minibatch.workload.scenarios import SCENARIOS
 
 NO_RECORDINGS = Notice("There are no bundled recordings yet: make them with python -m minibatch record.", "warning")
 NO_FILE = Notice("Choose a recording file in the sidebar.", "note")
+_PAGE = "compare"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +95,15 @@ def sidebar() -> Choice:
 
 def _follow_link() -> Notice | None:
     """Note with what the address wants the widgets to begin, once; says what is wrong with it."""
-    if has_begun():
+    if has_begun(_PAGE):
         return None
-    begin_with({})
+    begin_with(_PAGE, {})
     parameters = st.query_params.to_dict()
     try:
         values = widget_values(parameters, sources.bundled_files(sources.recordings_folder()))
     except LinkError as error:
         return Notice(f"This link can't be followed: {error}.", "warning")
-    begin_with(values | {"policies": parameters.get("policies", "").split(",") if values else []})
+    begin_with(_PAGE, values | {"policies": parameters.get("policies", "").split(",") if values else []})
     st.session_state["run at once"] = values.get("source") == RUN
     return None
 

@@ -18,10 +18,8 @@ from minibatch.workload.arrivals import parse_arrivals
 from minibatch.workload.lengths import parse_lengths
 from minibatch.workload.synthetic import streams
 from minibatch.workload.traces import FORMATS, Scaling, TraceRow, read_trace, sniff_format
+from minibatch.workload.traces.formats import OF_TEXTS
 from minibatch.workload.traffic import Traffic
-
-_OF_TEXTS = "sharegpt"
-"""The format whose lengths depend on a tokenizer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,4 +123,4 @@ def _read(
     """Format and requests; no requests where that takes a tokenizer, which comes with the engine."""
     with _upload.as_file() as path:
         known = trace_format or sniff_format(path)
-        return known, [] if known == _OF_TEXTS else read_trace(path, known, _scaling)
+        return known, [] if known == OF_TEXTS else read_trace(path, known, _scaling)

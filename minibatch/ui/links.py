@@ -67,9 +67,8 @@ def widget_values(parameters: Mapping[str, str], recordings: Sequence[Path]) -> 
     Raises:
         LinkError: it names something that is not here, or a value that makes no sense.
     """
-    for name in parameters.get("policies", "").split(","):
-        if name and "scenario" in parameters:
-            _one_of("policies", name, tuple(POLICIES))
+    if "scenario" in parameters:
+        policies_of(parameters.get("policies", ""))
     if "recording" in parameters:
         return _recording(parameters, recordings)
     if "scenario" in parameters:
@@ -108,15 +107,12 @@ def _recording(parameters: Mapping[str, str], recordings: Sequence[Path]) -> dic
 
 
 def _run(parameters: Mapping[str, str]) -> dict[str, Any]:
-    workload = _one_of("scenario", parameters["scenario"], (*SCENARIOS, TYPED, DRAWN))
+    workload = one_of("scenario", parameters["scenario"], (*SCENARIOS, TYPED, DRAWN))
     values: dict[str, Any] = {"source": RUN, "scenario": workload}
-    machine = _machine(parameters, values)
+    machine = machine_of(parameters, values)
     for name, kind, least, most in _NUMBERS:
         if name in parameters:
-            values[name] = _parse(name, parameters[name], kind)
-            if not least <= values[name] <= most:
-                wanted = f"at least {least}" if values[name] < least else f"at most {most:,}"
-                raise LinkError(f"{name} is {parameters[name]!r}, and {wanted} is wanted")
+            values[name] = in_range(name, parameters[name], kind, least, most)
     if "prompts" in parameters:
         values["prompts"] = parameters["prompts"][:_MOST_TEXT]
     if workload == DRAWN:
@@ -127,12 +123,13 @@ def _run(parameters: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
-def _machine(parameters: Mapping[str, str], values: dict[str, Any]) -> Machine:
+def machine_of(parameters: Mapping[str, str], values: dict[str, Any] | None = None) -> Machine:
     """The machine that a link names; what it says goes into `values`."""
+    values = {} if values is None else values
     found: dict[str, Any] = {"clock": "measured", "model": "bundled", "accelerator": None}
 
     def take(name: str, known: Sequence[str], text: str) -> None:
-        found[name] = values[name] = _one_of(name, text, known)
+        found[name] = values[name] = one_of(name, text, known)
 
     if "clock" in parameters:
         take("clock", get_args(Clock), parameters["clock"])
@@ -150,7 +147,7 @@ def _machine(parameters: Mapping[str, str], values: dict[str, Any]) -> Machine:
         num_devices = fewest_devices(accelerator, model)
         if "tensor_parallel" in parameters:
             allowed = tuple(map(str, numbers_of_devices(model)))
-            num_devices = int(_one_of("tensor_parallel", parameters["tensor_parallel"], allowed))
+            num_devices = int(one_of("tensor_parallel", parameters["tensor_parallel"], allowed))
             values[devices_key(accelerator, model)] = num_devices
     return Machine(model, found["clock"], accelerator, num_devices)
 
@@ -177,19 +174,34 @@ def parse_knob(name: str, text: str) -> Any:
     return _parse(name, text, _KINDS[name])
 
 
+def in_range(name: str, text: str, kind: type, least: float, most: float) -> Any:
+    """A number from text; LinkError if it is none, or none of those that a widget takes."""
+    number = _parse(name, text, kind)
+    if not least <= number <= most:
+        wanted = f"at least {least}" if number < least else f"at most {most:,}"
+        raise LinkError(f"{name} is {text!r}, and {wanted} is wanted")
+    return number
+
+
+def policies_of(text: str) -> list[str]:
+    """Policies from text; LinkError if there is none of such a name."""
+    return [one_of("policies", name, tuple(POLICIES)) for name in text.split(",") if name]
+
+
 def _parse(name: str, text: str, kind: Any) -> Any:
     if get_origin(kind) is Literal:
-        return _one_of(name, text, get_args(kind))
+        return one_of(name, text, get_args(kind))
     if kind is bool:
         # Links have Python's words, the player has JavaScript's.
-        return _one_of(name, {"True": "true", "False": "false"}.get(text, text), ("true", "false")) == "true"
+        return one_of(name, {"True": "true", "False": "false"}.get(text, text), ("true", "false")) == "true"
     number = _number(text)
     if number is None or (kind is int and number != int(number)):
         raise LinkError(f"{name} is {text!r}, and a {'whole ' if kind is int else ''}number is wanted")
     return kind(number)
 
 
-def _one_of(name: str, text: str, known: Sequence[str]) -> str:
+def one_of(name: str, text: str, known: Sequence[str]) -> str:
+    """`text`; LinkError names what is known where it is not among that."""
     if text not in known:
         raise LinkError(f"{name} is {text!r}, and one of {', '.join(known)} is wanted")
     return text

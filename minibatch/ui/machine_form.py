@@ -9,7 +9,7 @@ from typing import get_args
 import streamlit as st
 
 from minibatch.analysis.accelerators import load_accelerators
-from minibatch.analysis.claims import Claim, scaled
+from minibatch.analysis.claims import Claim, scaled, standings_explained
 from minibatch.analysis.models import load_models
 from minibatch.recording.schema import Clock
 from minibatch.ui.begins import begins, choose
@@ -89,10 +89,12 @@ def _standing(claim: Claim) -> tuple[str, str]:
 
 
 def figures_html(figures: Sequence[Figure], caption: str) -> str:
-    """A row a figure; its source shows where the pointer rests on it."""
+    """A row a figure; its source shows where the pointer rests on it. Below, what the words of how sure it is mean."""
     rows = "".join(
         f"<tr title='{escape(source)}'><th scope='row'>{escape(name)}</th>"
         f"<td>{escape(words)}{f' <em>{escape(standing)}</em>' if standing else ''}</td></tr>"
         for name, words, standing, source in figures
     )
-    return f"<table class='mb-figures'><caption>{escape(caption)}</caption>{rows}</table>"
+    meant = standings_explained(" ".join(standing for _, _, standing, _ in figures))
+    note = f"<p class='mb-note'>{escape(meant)}</p>" if meant else ""
+    return f"<table class='mb-figures'><caption>{escape(caption)}</caption>{rows}</table>{note}"

@@ -52,7 +52,7 @@ def metrics_html(frame: pd.DataFrame, policies: Sequence[str], caption: str, gro
         name = f"{_name(line['words' if grouped else 'brief'], line['unit'])}<code>{escape(str(key))}</code>"
         body.append(f"<tr><th scope='row'>{name}</th>{cells}</tr>")
     return (
-        f"<div class='mb-scroll'><table class='mb-metrics'><caption>{escape(caption)}</caption>"
+        f"<div class='mb-scroll' tabindex='0'><table class='mb-metrics'><caption>{escape(caption)}</caption>"
         f"<thead><tr><th></th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     )
 

@@ -14,14 +14,14 @@ from minibatch.analysis.formats import plural
 from minibatch.analysis.reproduce import EXPERIMENTS, Experiment
 from minibatch.analysis.reproduce.result import Reproduction, StoppedError, Watch
 from minibatch.recording.schema import Recording
-from minibatch.ui.compare import POLL_S, STYLE, engine_queue
+from minibatch.ui.compare import POLL_S, engine_queue
 from minibatch.ui.jobs import Done, Progress, Status, Ticket
 from minibatch.ui.notices import Notice, show
 from minibatch.ui.palette import Theme, theme
 from minibatch.ui.reproduce_chart import WIDTH, chart_of, reasons_html, table_html
+from minibatch.ui.style import show_style
 
 COMMAND = "python -m minibatch reproduce"
-SEED = 0
 _RUN = "reproduction run"
 _FOUND = "reproductions"
 
@@ -31,6 +31,7 @@ class Work:
     """An experiment for the queue; `found` is what it came to, None until then and where it was stopped."""
 
     experiment: Experiment
+    seed: int
     found: Reproduction | None = None
 
     def __call__(
@@ -38,7 +39,7 @@ class Work:
     ) -> list[Recording]:
         watch = Watch(lambda share: on_progress(Done(round(1000 * share), 1000)), should_stop)
         with suppress(StoppedError):
-            self.found = self.experiment.run(SEED, watch)
+            self.found = self.experiment.run(self.seed, watch)
         return []
 
 
@@ -51,26 +52,31 @@ class _Running:
 def page() -> None:
     """Draw the page."""
     look = theme(st.context.theme.type)
-    st.html(f"<style>{STYLE.read_text(encoding='utf-8')}\n:root {{ --mb-scale: {look.scale} }}</style>")
+    show_style(look)
     st.html("<h1 class='mb-brand'>Minibatch</h1>")
     st.html(
         "<div class='mb-head'><h1>Published results</h1><p class='mb-watch'>What others measured, beside what the "
         "same policies come to here on a roofline model of their machines.</p></div>"
     )
-    name = st.selectbox("Experiment", list(EXPERIMENTS), format_func=lambda each: EXPERIMENTS[each].title)
-    _control(EXPERIMENTS[name])
-    found = _remembered().get(name)
+    left, right = st.columns((4, 1))
+    name = left.selectbox("Experiment", list(EXPERIMENTS), format_func=lambda each: EXPERIMENTS[each].title)
+    seed = int(right.number_input(
+        "seed", value=0, min_value=0, step=1, key="reproduce seed", persist_state="session",
+        help="Of lengths and arrivals. Another one shows how much of a difference is chance.",
+    ))  # fmt: skip
+    _control(EXPERIMENTS[name], seed)
+    found = _remembered().get((name, seed))
     if found is not None:
         _show(found, look)
 
 
-def _remembered() -> dict[str, Reproduction]:
-    """What this session has run, by name; equal seeds give equal numbers, so each is run once."""
-    found: dict[str, Reproduction] = st.session_state.setdefault(_FOUND, {})
+def _remembered() -> dict[tuple[str, int], Reproduction]:
+    """What this session has run, by name and seed; equal seeds give equal numbers, so each is run once."""
+    found: dict[tuple[str, int], Reproduction] = st.session_state.setdefault(_FOUND, {})
     return found
 
 
-def _control(experiment: Experiment) -> None:
+def _control(experiment: Experiment, seed: int) -> None:
     """The button, or how far the experiment is that it started."""
     running: _Running | None = st.session_state.get(_RUN)
     if running is not None and not running.ticket.finished:
@@ -78,9 +84,10 @@ def _control(experiment: Experiment) -> None:
         return
     if running is not None:
         _take(running)
-    if experiment.name not in _remembered():
-        st.button("Run", on_click=_start, args=(experiment,), key="reproduce")
-        show(Notice(f"It takes up to a minute. `{COMMAND} {experiment.name}` prints the same.", "note"))
+    if (experiment.name, seed) not in _remembered():
+        st.button("Run", on_click=_start, args=(experiment, seed), key="reproduce")
+        command = f"{COMMAND} {experiment.name}{f' --seed {seed}' if seed else ''}"
+        show(Notice(f"It takes up to a minute. `{command}` prints the same.", "note"))
 
 
 def _take(running: _Running) -> None:
@@ -88,11 +95,11 @@ def _take(running: _Running) -> None:
     if running.ticket.status is Status.FAILED:
         show(Notice(running.ticket.error, "error"))
     elif running.work.found is not None:
-        _remembered()[running.work.experiment.name] = running.work.found
+        _remembered()[running.work.experiment.name, running.work.seed] = running.work.found
 
 
-def _start(experiment: Experiment) -> None:
-    work = Work(experiment)
+def _start(experiment: Experiment, seed: int) -> None:
+    work = Work(experiment, seed)
     st.session_state[_RUN] = _Running(work, engine_queue().submit(work))
 
 

@@ -7,14 +7,20 @@ from typing import Any
 
 import altair as alt
 
+from minibatch.analysis.claims import standings_explained
 from minibatch.analysis.formats import NOTHING, three_figures
-from minibatch.analysis.reproduce.result import Chart, Reproduction, Row
+from minibatch.analysis.reproduce.result import OFF_EXPLAINED, Chart, Reproduction, Row
 from minibatch.ui.palette import Theme
 from minibatch.ui.player.charts import DASHES
+from minibatch.ui.sweep_charts import FONT
 
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 HEIGHT = 320
-"""Of the plot of curves, in pixels."""
+"""Of curves with their axes, in pixels."""
+_LINE = 17
+"""Of the legend below them."""
+_ROOM = 80
+"""Behind the longest bar, for its number."""
 WIDTH = 860
 """Of any chart, in pixels."""
 _STANDINGS = ("published", "modelled")
@@ -25,6 +31,7 @@ def chart_of(found: Reproduction, look: Theme) -> alt.LayerChart:
     chart = _bars(found, look) if found.chart is None else _curves(found.chart, look)
     configured: alt.LayerChart = (
         chart.properties(description=_description(found), background="transparent")
+        .configure(font=FONT)
         .configure_view(stroke=None)
         .configure_axis(
             labelColor=look.muted, titleColor=look.ink, gridColor=look.faint, domainColor=look.faint,
@@ -58,7 +65,7 @@ def _curves(chart: Chart, look: Theme) -> alt.LayerChart:
 
     modelled = [label for label, curve in labels.items() if curve.standing == "modelled"]
     published = [label for label in labels if label not in modelled]
-    legend = alt.Legend(title=None, orient="bottom", columns=2, values=modelled)
+    legend = alt.Legend(title=None, orient="bottom", columns=1, values=modelled)
     shape = alt.Shape("curve:N", scale=shapes, legend=legend)
     lines = [
         source(label)
@@ -72,12 +79,12 @@ def _curves(chart: Chart, look: Theme) -> alt.LayerChart:
     )
     marks = [marks.encode(x, y, shape, tooltip=tooltip) for marks in (runs, figures)]
     words = source(*published).mark_text(align="right", dx=-14, color=look.ink, fontSize=look.px(12))
-    return alt.LayerChart(layer=[*lines, *marks, words.encode(x, y, alt.Text("curve:N"))]).properties(
-        height=look.px(HEIGHT)
-    )
+    height = look.px(HEIGHT + _LINE * len(modelled))
+    return alt.LayerChart(layer=[*lines, *marks, words.encode(x, y, alt.Text("curve:N"))]).properties(height=height)
 
 
 def _bars(found: Reproduction, look: Theme) -> alt.LayerChart:
+    """A pair of bars a row below its name, which a phone has no room for beside them."""
     rows = _compared(found)
     unit = rows[0].unit
     values = [(row.what, row.published.value if row.published else 0.0, row.modelled or 0.0) for row in rows]
@@ -86,22 +93,25 @@ def _bars(found: Reproduction, look: Theme) -> alt.LayerChart:
         for what, *pair in values
         for standing, value in zip(_STANDINGS, pair, strict=True)
     ]
-    # Room for the numbers behind the longest bar.
-    most = 1.12 * max(max(pair) for _, *pair in values)
-    scale = alt.Scale(domain=[0, most], nice=False)
-    base = alt.Chart(alt.Data(values=records)).encode(
-        alt.Y("row:N", sort=[row.what for row in rows], axis=alt.Axis(title=None, labelLimit=0, grid=False)),
-        alt.YOffset("standing:N", sort=list(_STANDINGS)),
-        alt.X("value:Q", scale=scale, axis=alt.Axis(title=unit, titleAnchor="end", tickCount=5)),
-    )
+    names = [{"row": what, "standing": "name"} for what, *_ in values]
+    most = max(max(pair) for _, *pair in values)
+    scale = alt.Scale(domain=[0, most], range=[0, alt.ExprRef(f"width - {look.px(_ROOM)}")], nice=False)
+    y = alt.Y("row:N", sort=[row.what for row in rows], axis=None)
+    part = alt.YOffset("standing:N", scale=alt.Scale(domain=["name", *_STANDINGS]))
+    x = alt.X("value:Q", scale=scale, axis=alt.Axis(title=unit, titleAnchor="end", tickCount=5, grid=False))
     fill = alt.Color(
         "standing:N",
         scale=alt.Scale(domain=list(_STANDINGS), range=[look.muted, look.accent]),
         legend=alt.Legend(title=None, orient="bottom"),
     )
-    words = base.mark_text(align="left", dx=5, color=look.ink, fontSize=look.px(12)).encode(alt.Text("words:N"))
-    layers = [base.mark_bar().encode(fill, tooltip=["row:N", "standing:N", "words:N"]), words]
-    return alt.LayerChart(layer=layers).properties(height=look.px(60 * len(rows)))
+    base = alt.Chart(alt.Data(values=records)).encode(y, part, x)
+    text: dict[str, Any] = {"align": "left", "color": look.ink, "fontSize": look.px(12)}
+    layers = [
+        base.mark_bar().encode(fill, tooltip=["row:N", "standing:N", "words:N"]),
+        base.mark_text(dx=5, **text).encode(alt.Text("words:N")),
+        alt.Chart(alt.Data(values=names)).mark_text(**text).encode(y, part, alt.Text("row:N"), x=alt.value(0)),
+    ]
+    return alt.LayerChart(layer=layers).properties(height=look.px(70 * len(rows) + 70))
 
 
 def _compared(found: Reproduction) -> list[Row]:
@@ -123,17 +133,19 @@ def table_html(found: Reproduction) -> str:
     sources = dict.fromkeys(
         claim.source_in_words for row in found.rows if row.published for claim in row.published.claims
     )
-    caption = f"Published by {'; '.join(sources)}. Modelled on {found.machine}. ● more than 30 % apart."
+    caption = f"Published by {'; '.join(sources)}. Modelled on {found.machine}. ● {OFF_EXPLAINED}."
+    meant = standings_explained(f"{caption} {' '.join(row.published_words for row in found.rows)}")
+    caption = f"{caption} {meant}".strip()
     return (
-        f"<div class='mb-scroll'><table class='mb-metrics'><caption>{escape(caption)}</caption>"
-        f"<thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        "<div class='mb-scroll' tabindex='0'><table class='mb-metrics mb-published'>"
+        f"<caption>{escape(caption)}</caption><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
 def _row(row: Row) -> str:
     source = f" title='{escape(row.published.source, quote=True)}'" if row.published else ""
     ratio = NOTHING if row.ratio is None else three_figures(row.ratio)
-    mark = "<span title='more than 30 % apart'>●</span>" if row.is_off else ""
+    mark = f"<span title='{OFF_EXPLAINED}'>●</span>" if row.is_off else ""
     return (
         f"<tr><th scope='row'>{escape(row.what)}</th><td{source}>{escape(row.published_words)}</td>"
         f"<td>{escape(row.modelled_words)}</td><td class='{'mb-best' if row.is_off else ''}'>{mark}{ratio}</td></tr>"

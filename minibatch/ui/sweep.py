@@ -9,13 +9,16 @@ from typing import Any
 
 import streamlit as st
 
+from minibatch.analysis.claims import standings_explained
+from minibatch.analysis.formats import plural
 from minibatch.analysis.slo import Slo
 from minibatch.analysis.sweep_file import Row
 from minibatch.analysis.sweeps import Curve, curves_of
-from minibatch.ui.compare import POLL_S, STYLE, engine_queue
+from minibatch.ui.compare import POLL_S, engine_queue
 from minibatch.ui.jobs import Status, Ticket
 from minibatch.ui.notices import Notice, show
 from minibatch.ui.palette import Theme, theme
+from minibatch.ui.style import show_style
 from minibatch.ui.sweep_charts import PICK, sweep_chart
 from minibatch.ui.sweep_form import SweepForm, sweep_form
 from minibatch.ui.sweep_job import Memory, Sweep, remembered
@@ -23,31 +26,30 @@ from minibatch.ui.sweep_panels import FIRST, PANELS, Panel, preempted
 from minibatch.ui.sweep_plan import Plan
 from minibatch.ui.sweep_point import pick, point_section
 from minibatch.ui.sweep_search import frontier_section
+from minibatch.ui.sweep_slo import slo_form
 from minibatch.ui.sweep_source import open_sweep
 from minibatch.ui.sweep_tables import alerts_html, alerts_of, alerts_title, knees_html, points_html
+from minibatch.ui.sweep_takeaway import take_away
 from minibatch.workload.demand import Load
 
 NO_SWEEP = Notice("Choose a workload in the sidebar and press Run.", "note")
 NO_FILE = Notice("Choose a file of a sweep in the sidebar.", "note")
 NOTHING_DONE = Notice("The sweep was cancelled before a point was done.", "note")
 _SWEEP, _TICKET, _MEMORY = "sweep", "sweep ticket", "sweep memory"
-_LIMITS = (
-    ("ttft_ms", "TTFT, ms at most", 500.0),
-    ("tpot_ms", "TPOT, ms at most", 50.0),
-    ("e2el_ms", "E2E, ms at most", None),
-)
 
 
 def page() -> None:
     """Draw the page."""
     look = theme(st.context.theme.type)
-    st.html(f"<style>{STYLE.read_text(encoding='utf-8')}\n:root {{ --mb-scale: {look.scale} }}</style>")
+    show_style(look)
     st.html("<h1 class='mb-brand'>Minibatch</h1>")
     st.html(
         "<div class='mb-head'><h1>Load</h1><p class='mb-watch'>The same requests at one load after the other: up to "
         "where each policy keeps pace, what stops it there, and how much of what it serves comes in time.</p></div>"
     )
     form = sweep_form()
+    if form.problem:
+        show(form.problem)
     if form.wants_file:
         _file(form, look)
     else:
@@ -130,7 +132,7 @@ def _poll(sweep: Sweep, ticket: Ticket, look: Theme) -> None:
 def _results(sweep: Sweep, look: Theme, live: bool = False) -> None:
     rows = _of_one_kind(sweep.found)
     st.html(f"<p class='mb-of'>{escape(modelled_on(sweep, rows))}</p>")
-    slo, share = _slo()
+    slo, share = slo_form(sweep.slo)
     try:
         curves = curves_of(rows, slo)
     except ValueError as error:
@@ -149,6 +151,7 @@ def _results(sweep: Sweep, look: Theme, live: bool = False) -> None:
         st.expander(title).html(alerts_html(found))
     st.html("<h2>Every point</h2>")
     st.html(points_html(curves, slo))
+    take_away(sweep, slo)
 
 
 def _of_one_kind(rows: Sequence[Row]) -> list[Row]:
@@ -175,31 +178,12 @@ def modelled_on(sweep: Sweep, rows: Sequence[Row]) -> str:
         for name in ("max_num_seqs", "max_num_batched_tokens", "num_kv_blocks")
         if len({getattr(row.config, name) for row in rows}) == 1
     )
+    count = plural(len(study.demand.prompt_tokens), "request")
+    served = study.demand.words if count in study.demand.words else f"{count}, {study.demand.words}"
     return (
         f"All numbers modelled on {study.ceilings.device}, model {study.model} in {study.ceilings.dtype}: "
-        f"{len(study.demand.prompt_tokens):,} requests at every load, {study.demand.words}, seed {study.seed}; {knobs}."
+        f"at every load {served}, seed {study.seed}; {knobs}. {standings_explained(study.ceilings.device)}".strip()
     )
-
-
-def _slo() -> tuple[Slo | None, float]:
-    """The SLO of the day, and the share of requests that must meet it, 0 to 1. Nothing is run again for another."""
-    columns = st.container(key="slo").columns(4)
-    limits = {}
-    for column, (name, label, start) in zip(columns, _LIMITS, strict=False):
-        limits[name] = column.number_input(
-            label, value=start, step=10.0, format="%.6g", placeholder="no limit",
-            key=f"sweep {name}", persist_state="session",
-        )  # fmt: skip
-    share = columns[3].number_input(
-        "met by, % of requests", value=90.0, min_value=1.0, max_value=100.0, step=1.0, format="%.6g",
-        key="sweep share", persist_state="session",
-        help="For the highest load that meets the SLO. Goodput counts each request for itself.",
-    )  # fmt: skip
-    try:
-        return Slo(**limits), share / 100
-    except ValueError as error:
-        show(Notice(f"{error}", "warning"))
-        return None, share / 100
 
 
 def _charts(

@@ -60,7 +60,9 @@ def sweep_chart(
     ]  # fmt: skip
     if knees:
         ring = alt.Chart(alt.Data(values=[record for record in records if record["knee"]]))
-        layers.append(ring.mark_point(size=230, color=look.accent, strokeWidth=2, filled=False).encode(x, y))
+        # Who does not see it reads where the knees are in words; a mark without a point would have no name at all.
+        marked = ring.mark_point(size=230, color=look.accent, strokeWidth=2, filled=False, aria=False)
+        layers.append(marked.encode(x, y))
     ends = alt.Chart(alt.Data(values=_ends([*records, *against], panel, low, high)))
     layers.append(
         ends.mark_text(align="left", baseline="middle", dx=10, fontSize=13, limit=MARGIN - 12).encode(
@@ -140,7 +142,7 @@ def _against(curves: Sequence[Curve], panel: Panel, slo: Slo | None, loads: Sequ
         # Served and offered are counted over the same arrivals: by chance a run may have more or fewer than its rate.
         rows = max((curve.rows for curve in curves), key=len)
         values = {row.load.value: float(row.metrics["offered"] or row.load.value) for row in rows}
-        name = "completed = offered"
+        name = "offered"
     elif limit is not None:
         values, name = dict.fromkeys(load_domain(loads), limit), f"SLO {limit:,g} ms"
     else:

@@ -43,12 +43,14 @@ class Sweep:
     Attributes:
         key: stays the same while study and points do.
         rows: by point; a running sweep adds to them.
+        slo: that came with them, of a file.
     """
 
     key: str
     study: Study
     points: tuple[Point, ...]
     rows: dict[Point, Row] = field(repr=False)
+    slo: Slo | None = None
 
     @property
     def found(self) -> list[Row]:

@@ -10,7 +10,10 @@ from typing import Any
 
 from minibatch.engine.study import Point, Study, knob_value, with_knob
 from minibatch.scheduling.config import SchedulerConfig
+from minibatch.ui.expected import Expected
 from minibatch.ui.machine import Machine
+from minibatch.ui.sweep_presets import CHAT
+from minibatch.ui.sweep_trace import SweepTrace
 from minibatch.workload.demand import Demand, Load, LoadKind, drawn_demand
 
 MOST_POINTS = 200
@@ -28,6 +31,8 @@ class Wanted:
         knobs: fields of `SchedulerConfig`; `max_model_len` is the longest request.
         varied: a knob that takes several values, or "".
         values: those, as `loads`.
+        trace: what lengths come from where they are not drawn, and as many requests as it says.
+        preset: what the form began with.
     """
 
     machine: Machine
@@ -43,14 +48,21 @@ class Wanted:
     knobs: Mapping[str, Any]
     varied: str = ""
     values: str = ""
+    trace: SweepTrace | None = None
+    preset: str = CHAT
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A sweep that can be run."""
+    """A sweep that can be run.
+
+    Attributes:
+        advice: what will go wrong in it, and how it would not; "" where nothing is known to.
+    """
 
     study: Study
     points: tuple[Point, ...]
+    advice: str = ""
 
 
 def plan_of(wanted: Wanted) -> Plan:
@@ -58,7 +70,7 @@ def plan_of(wanted: Wanted) -> Plan:
     if not wanted.policies:
         raise ValueError("No policy is chosen: choose at least one in the sidebar.")
     loads = parse_loads(wanted.loads, wanted.kind, wanted.burstiness, wanted.think_s)
-    demand = drawn_demand(wanted.num_requests, wanted.prompt_lengths, wanted.output_lengths, wanted.seed)
+    demand = _demand(wanted)
     study = study_on(wanted.machine, demand, wanted.seed)
     longest = min(study.shape.n_positions, demand.longest)
     config = SchedulerConfig(**{**wanted.knobs, "max_model_len": longest})
@@ -78,7 +90,23 @@ def plan_of(wanted: Wanted) -> Plan:
         )
     for point in points:
         point.check(study)
-    return Plan(study, tuple(points))
+    return Plan(study, tuple(points), _advice(wanted, study, config))
+
+
+def _demand(wanted: Wanted) -> Demand:
+    if wanted.trace is not None:
+        return wanted.trace.demand
+    return drawn_demand(wanted.num_requests, wanted.prompt_lengths, wanted.output_lengths, wanted.seed)
+
+
+def _advice(wanted: Wanted, study: Study, config: SchedulerConfig) -> str:
+    """Which requests can't be served; ValueError where none can."""
+    lengths = list(zip(study.demand.prompt_tokens, study.demand.output_tokens, strict=True))
+    scale = None if wanted.trace is None else wanted.trace.length_scale
+    refused, advice = Expected(lengths, scale).refusals(config, study.shape.n_positions)
+    if refused == len(lengths):
+        raise ValueError(advice)
+    return advice
 
 
 def study_on(machine: Machine, demand: Demand, seed: int) -> Study:

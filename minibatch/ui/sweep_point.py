@@ -89,10 +89,7 @@ def first_requests(requests: int, iterations: int) -> int:
 
 def shortened(study: Study, num_requests: int) -> Study:
     """The study with its first requests alone."""
-    demand = study.demand
-    prompts, outputs = demand.prompt_tokens[:num_requests], demand.output_tokens[:num_requests]
-    words = f"{demand.words}, the first {num_requests:,}"
-    return replace(study, demand=replace(demand, prompt_tokens=prompts, output_tokens=outputs, words=words))
+    return replace(study, demand=study.demand.first(num_requests))
 
 
 def _play(study: Study, point: Point, unit: str, look: Theme) -> None:

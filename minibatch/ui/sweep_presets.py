@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
 
+from minibatch.scheduling.config import SchedulerConfig
+from minibatch.ui.machine import Machine
 from minibatch.workload.demand import LoadKind
 
 
@@ -31,6 +33,8 @@ class SweepPreset:
     model: str = "llama-3.1-8b"
 
 
+_POOL = 4096
+"""Most KV blocks that the form begins with: the player draws every one."""
 CHAT, THRASHING = "chat", "thrashing"
 
 SWEEP_PRESETS: Mapping[str, SweepPreset] = MappingProxyType({
@@ -51,3 +55,11 @@ SWEEP_PRESETS: Mapping[str, SweepPreset] = MappingProxyType({
     ),
 })  # fmt: skip
 """By name; the first is what a page begins with."""
+
+
+def knob_starts(name: str, machine: Machine) -> dict[str, Any]:
+    """What every knob begins with, but the length of the longest request, which the lengths decide."""
+    starts = {knob.name: knob.default for knob in fields(SchedulerConfig) if knob.name != "max_model_len"}
+    fit = machine.kv_blocks(SchedulerConfig().block_size)
+    starts["num_kv_blocks"] = min(fit or _POOL, _POOL)  # of what does not fit, the check says so
+    return starts | dict(SWEEP_PRESETS[name].knobs)

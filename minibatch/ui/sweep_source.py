@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
 from minibatch.analysis.sweep_file import Row, read_sweep
-from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import ModelShape
-from minibatch.engine.study import Point, Study
+from minibatch.analysis.sweep_study import study_of
+from minibatch.engine.study import Point
 from minibatch.ui.sweep_job import Sweep
 from minibatch.ui.uploads import Upload, upload_of
-from minibatch.workload.demand import Demand
 
 MOST_ROWS = 5000
 NUMBERS = (
@@ -35,30 +32,21 @@ def open_sweep(name: str, data: bytes) -> Sweep:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _read(digest: str, _upload: Upload) -> Sweep:
     with _upload.as_file() as path:
-        found, rows = read_sweep(path)
+        saved = read_sweep(path)
+    rows = saved.rows
     if not rows:
         raise ValueError(f"{_upload.name} is a sweep without a point: run it again")
     if len(rows) > MOST_ROWS:
         raise ValueError(f"{_upload.name} has {len(rows):,} points, and this page shows at most {MOST_ROWS:,}")
     try:
-        study = study_of_file(found)
+        study = study_of(saved.study)
         _check(rows)
     except (TypeError, KeyError, AttributeError, ValueError):
         raise ValueError(
             f"{_upload.name} is damaged, or another program wrote it: its numbers make no sense as a sweep"
         ) from None
     by_point = {Point(row.policy, row.load, row.config): row for row in rows}
-    return Sweep(digest, study, tuple(by_point), by_point)
-
-
-def study_of_file(found: dict[str, Any]) -> Study:
-    """What `commands.sweep.described` wrote, the other way round."""
-    prompts, outputs = (tuple(found[name]) for name in ("prompt_tokens", "output_tokens"))
-    if len(prompts) != len(outputs) or not all(isinstance(n, int) and n > 0 for n in (*prompts, *outputs)):
-        raise ValueError("lengths are whole numbers, as many of prompts as of outputs")
-    words, model = str(found["requests"]), str(found["model"])
-    shape, ceilings = ModelShape(**found["shape"]), Ceilings.from_dict(found["device"])
-    return Study(Demand(prompts, outputs, words), shape, ceilings, model, int(found["seed"]))
+    return Sweep(digest, study, tuple(by_point), by_point, saved.slo)
 
 
 def _check(rows: Sequence[Row]) -> None:

@@ -79,7 +79,8 @@ def alerts_html(found: Sequence[tuple[str, Row, list[Alert]]]) -> str:
         for name, row, off in found
     )
     return (
-        f"<div class='mb-scroll'><table class='mb-metrics mb-alerts'><caption>All numbers modelled.</caption>"
+        "<div class='mb-scroll' tabindex='0'><table class='mb-metrics mb-alerts'>"
+        "<caption>All numbers modelled.</caption>"
         f"<thead><tr><th></th><th scope='col'>{unit}</th><th scope='col'>what goes off</th></tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
     )
@@ -133,6 +134,6 @@ def _table(heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], capt
         for name, cells in rows
     )
     return (
-        f"<div class='mb-scroll'><table class='mb-metrics mb-sweep'><caption>{escape(caption)}</caption>"
+        f"<div class='mb-scroll' tabindex='0'><table class='mb-metrics mb-sweep'><caption>{escape(caption)}</caption>"
         f"<thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )

@@ -37,7 +37,7 @@ _NUMBERS = {
 """What the numbers of each spec begin with: some seconds of work for the bundled model."""
 
 AS_IT_LOOKS = "as it looks"
-_TRACE_HELP = (
+TRACE_HELP = (
     "Azure (CSV), Mooncake (JSON lines), BurstGPT (CSV), ShareGPT (JSON), vLLM's timed_trace (JSON lines), or CSV with "
     "the columns arrival_s,prompt_tokens,output_tokens; plain or gzipped. It is read and never run, and is forgotten "
     "with this page."
@@ -104,7 +104,7 @@ def _number_key(name: str, word: str, part: str) -> str:
 
 def trace_form() -> TrafficChoice:
     """A trace that somebody brings, what part of it, and how it is changed."""
-    file = st.file_uploader("Trace", key="trace", help=_TRACE_HELP, max_upload_size=MOST_BYTES >> 20)
+    file = st.file_uploader("Trace", key="trace", help=TRACE_HELP, max_upload_size=MOST_BYTES >> 20)
     upload, problem = None, ""
     if file is not None:
         try:

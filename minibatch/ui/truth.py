@@ -11,10 +11,11 @@ import streamlit as st
 from minibatch.analysis.formats import percent, plural
 from minibatch.engine.fitted import Fitted, FittedError, fitted_files, load_fitted, save_fitted
 from minibatch.recording.schema import Recording
-from minibatch.ui.compare import POLL_S, STYLE, engine_queue
+from minibatch.ui.compare import POLL_S, engine_queue
 from minibatch.ui.jobs import Done, Progress, Status, Ticket
 from minibatch.ui.notices import Notice, show
 from minibatch.ui.palette import Theme, theme
+from minibatch.ui.style import show_style
 from minibatch.ui.truth_chart import WIDTH, errors_html, steps_frame, truth_chart, worst_html
 
 COMMAND = "python -m minibatch calibrate"
@@ -32,7 +33,7 @@ _TICKET = "calibration ticket"
 def page() -> None:
     """Draw the page."""
     look = theme(st.context.theme.type)
-    st.html(f"<style>{STYLE.read_text(encoding='utf-8')}\n:root {{ --mb-scale: {look.scale} }}</style>")
+    show_style(look)
     st.html("<h1 class='mb-brand'>Minibatch</h1>")
     st.html(
         "<div class='mb-head'><h1>How true is this?</h1><p class='mb-watch'>Modelled durations come from a formula. "

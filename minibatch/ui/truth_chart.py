@@ -146,6 +146,6 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> 
         for first, *rest in rows
     )
     return (
-        f"<div class='mb-scroll'><table class='mb-metrics'><caption>{escape(caption)}</caption>"
+        f"<div class='mb-scroll' tabindex='0'><table class='mb-metrics'><caption>{escape(caption)}</caption>"
         f"<thead><tr><th></th>{titles}</tr></thead><tbody>{body}</tbody></table></div>"
     )

@@ -111,6 +111,28 @@ class OnOff:
 
 
 @dataclass(frozen=True, slots=True)
+class Rescaled:
+    """The arrivals of a trace, all gaps by one factor longer or shorter, so that they come at `rate` in the mean.
+
+    Attributes:
+        times: seconds from the first, as they would be at one request a second.
+    """
+
+    times: tuple[float, ...]
+    rate: float
+
+    def __post_init__(self) -> None:
+        _check_rate(self.rate)
+
+    @property
+    def words(self) -> str:
+        return f"the trace's arrivals at {self.rate:g}/s"
+
+    def times_ns(self, num_requests: int, rng: np.random.Generator) -> Times:
+        return _to_ns(np.array(self.times[:num_requests]) / self.rate)
+
+
+@dataclass(frozen=True, slots=True)
 class ClosedLoop:
     """Users who each send a request, read its answer for `think_s` seconds, and send the next one.
 

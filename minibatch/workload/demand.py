@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from minibatch.workload.arrivals import Arrivals, AtOnce, ClosedLoop, Gamma, Poisson
+from minibatch.workload.arrivals import Arrivals, AtOnce, ClosedLoop, Gamma, Poisson, Rescaled
 from minibatch.workload.lengths import parse_lengths
 from minibatch.workload.request import MOST_REQUESTS, Request, SamplingParams
 from minibatch.workload.specs import require
 from minibatch.workload.synthetic import streams
-from minibatch.workload.traces import AS_RECORDED, Scaling, describe_trace, read_trace, sniff_format
+from minibatch.workload.traces import (
+    AS_RECORDED,
+    Scaling,
+    TraceError,
+    TraceRow,
+    describe_trace,
+    read_trace,
+    sniff_format,
+)
+from minibatch.workload.traces.formats import OF_TEXTS
+from minibatch.workload.traces.row import CountTokens
 
 LoadKind = Literal["rate", "users"]
 
@@ -62,11 +73,17 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Lengths in tokens of every request, in order, and in words where they are from."""
+    """Lengths in tokens of every request, in order, and in words where they are from.
+
+    Attributes:
+        times: when they arrive, in seconds from the first, at a load of one request a second; of a trace whose
+            arrivals are kept. Empty where a load draws them.
+    """
 
     prompt_tokens: tuple[int, ...]
     output_tokens: tuple[int, ...]
     words: str
+    times: tuple[float, ...] = ()
 
     @property
     def longest(self) -> int:
@@ -79,13 +96,29 @@ class Demand:
         Raises:
             ValueError: they would arrive too late.
         """
-        times = load.arrivals.times_ns(len(self.prompt_tokens), streams(seed)[0]).tolist()
+        times = self._arrivals(load).times_ns(len(self.prompt_tokens), streams(seed)[0]).tolist()
         return [
             Request(request_id, range(prompt), _sampling(output), time_ns)
             for request_id, (time_ns, prompt, output) in enumerate(
                 zip(times, self.prompt_tokens, self.output_tokens, strict=True)
             )
         ]
+
+    def words_at(self, load: Load) -> str:
+        """What is served, and how it comes."""
+        return f"{self.words}, {load.words if load.kind == 'users' else self._arrivals(load).words}"
+
+    def first(self, num_requests: int) -> Demand:
+        """The first of these requests, at the times that they have among all."""
+        return Demand(
+            self.prompt_tokens[:num_requests],
+            self.output_tokens[:num_requests],
+            f"{self.words}, the first {num_requests:,}",
+            self.times[:num_requests],
+        )
+
+    def _arrivals(self, load: Load) -> Arrivals:
+        return Rescaled(self.times, load.value) if self.times and load.kind == "rate" else load.arrivals
 
 
 @cache
@@ -105,9 +138,35 @@ def drawn_demand(num_requests: int, prompt_lengths: str, output_lengths: str, se
     )
 
 
-def trace_demand(path: Path, trace_format: str | None = None, scaling: Scaling = AS_RECORDED) -> Demand:
-    """The lengths of a trace; ValueError or OSError as `read_trace`."""
+def trace_demand(
+    path: Path,
+    trace_format: str | None = None,
+    scaling: Scaling = AS_RECORDED,
+    count_tokens: CountTokens | None = None,
+    with_times: bool = False,
+) -> Demand:
+    """The lengths of a trace; ValueError or OSError as `read_trace`.
+
+    Args:
+        count_tokens: of the bundled tokenizer, for traces that hold texts.
+        with_times: its arrivals too, which each rate then brings closer together or further apart.
+    """
     name = trace_format or sniff_format(path)
-    rows = read_trace(path, name, scaling)
+    rows = read_trace(path, name, scaling, count_tokens)
     prompts, outputs = tuple(row.prompt_tokens for row in rows), tuple(row.output_tokens for row in rows)
-    return Demand(prompts, outputs, describe_trace(path, name, rows, scaling))
+    words = describe_trace(path, name, rows, scaling)
+    if name == OF_TEXTS:
+        words += ", tokens as the bundled tokenizer counts them"
+    if not with_times:
+        return Demand(prompts, outputs, words)
+    rate = _recorded_rate(rows)
+    if rate is None:
+        raise TraceError(f"{path} has all requests at one time, of which no rate can be made: let arrivals be drawn")
+    times = tuple((row.arrival_s - rows[0].arrival_s) * rate for row in rows)
+    return Demand(prompts, outputs, f"{words}, arrivals scaled from {rate:.3g}/s to each load", times)
+
+
+def _recorded_rate(rows: Sequence[TraceRow]) -> float | None:
+    """Requests/s from the first to the last; None where all come at once."""
+    span = rows[-1].arrival_s - rows[0].arrival_s
+    return (len(rows) - 1) / span if span > 0 else None

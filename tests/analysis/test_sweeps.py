@@ -79,6 +79,22 @@ def test_a_file_that_is_not_this_sweep_is_left_alone(tmp_path: Path) -> None:
         read_sweep(path)
 
 
+def test_an_slo_is_kept_until_another_is_given(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.parquet"
+    file = SweepFile(path, SAME)
+    file.judge_by(Slo(ttft_ms=200))
+    file.add(row())
+    assert SweepFile(path, SAME).slo == Slo(ttft_ms=200)
+    file.judge_by(Slo(e2el_ms=9))
+    again = SweepFile(path, SAME)
+    assert (again.slo, len(again.rows)) == (Slo(e2el_ms=9), 1)
+    for limits in ('{"ttft_ms": "fast"}', '{"ttft_ms": -1}', "{}", '"x"', '{"speed": 3}'):
+        head = {b"minibatch sweep": f'{{"version": 1, "study": {{}}, "slo": {limits}}}'.encode()}
+        pq.write_table(pq.read_table(path).replace_schema_metadata(head), tmp_path / "odd.parquet")
+        with pytest.raises(ValueError, match=r"odd\.parquet has an SLO that makes no sense"):
+            read_sweep(tmp_path / "odd.parquet")
+
+
 def test_the_knee_and_its_reason() -> None:
     rows = [row(rate=rate, served=min(rate, 8.5), kv_blocks=0.6) for rate in (16.0, 1.0, 2.0, 4.0, 8.0, 32.0)]
     (curve,) = curves_of(rows)

@@ -51,10 +51,19 @@ def test_its_numbers_as_json(inside: Inside, own_cache: Path) -> None:
     done = inside("calibrate", *FEW, "--json")
     numbers = json.loads(done.stdout)
     fitted = load_fitted(*fitted_files(own_cache))
+    assert done.stderr.splitlines()[-1].startswith("minibatch: warning: 24 steps are few: 16 were fitted to and ")
+    assert done.stderr.splitlines()[-1].endswith("use --steps 60 or more")
     assert numbers["model"] == "random:tiny"
     assert numbers["num_held_out"] == len(fitted.held_out) == numbers["errors"]["all"]["count"]
     assert numbers["ceilings"]["efficiency"]["linear_compute"] == fitted.ceilings.efficiency.linear_compute
     assert numbers["ceilings"]["efficiency"]["source"].startswith("fitted to 16 steps of random:tiny on this machine")
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_enough_steps_need_no_warning(inside: Inside) -> None:
+    done = inside("calibrate", "--model", "random:tiny", "--steps", "60", "--rounds", "1")
+    assert done.returncode == 0
+    assert "warning" not in done.stderr
 
 
 def test_what_cannot_be_kept_is_said(inside: Inside, own_cache: Path) -> None:

@@ -30,6 +30,8 @@ def test_published_modelled_reasons_and_assumptions_are_printed(inside) -> None:
     assert "seed 0" in done.stdout
     assert "assumptions" in done.stdout
     assert "(secondary)" in done.stdout
+    assert "1.31 off" in done.stdout
+    assert "Off: modelled and published are more than 30\N{NO-BREAK SPACE}% apart." in done.stdout
 
 
 def test_the_numbers_are_the_same_every_time_and_others_for_another_seed(inside) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from minibatch.analysis.slo import Slo
 from minibatch.analysis.sweep_file import read_sweep
 from tests.commands.conftest import ROOT
 
@@ -21,7 +22,7 @@ LIGHT = [
 
 
 def keys(path: Path) -> list[tuple[object, ...]]:
-    return [row.key for row in read_sweep(path)[1]]
+    return [row.key for row in read_sweep(path).rows]
 
 
 def test_every_point_is_run_once_and_shown(inside, tmp_path: Path) -> None:
@@ -32,12 +33,17 @@ def test_every_point_is_run_once_and_shown(inside, tmp_path: Path) -> None:
     assert len(set(keys(path))) == len(keys(path)) == 2 * 2 * 2
     assert "static, max_num_batched_tokens 64: modelled on L4 24GB (data sheet, secondary), smollm2-135m" in done.stdout
     assert "goodput/s" in done.stdout
+    assert "SLO of goodput: TTFT ≤ 500 ms\n" in done.stdout
+    assert read_sweep(path).slo == Slo(ttft_ms=500)
     before = path.read_bytes()
     again = inside(*arguments, "--vary", "max_num_batched_tokens", 64, 512, "--max-num-seqs", 8)
     assert "8 of 8 points are in" in again.stdout
+    assert "goodput/s" in again.stdout
+    assert f"SLO of goodput: TTFT ≤ 500 ms, as {path} has it; --slo gives another" in " ".join(again.stdout.split())
     assert path.read_bytes() == before
-    more = inside(*arguments, 80, "--vary", "max_num_batched_tokens", 64, 512, "--max-num-seqs", 8)
+    more = inside(*arguments, 80, "--slo", "tpot:40", "--vary", "max_num_batched_tokens", 64, 512, "--max-num-seqs", 8)
     assert "8 of 12 points are in" in more.stdout
+    assert read_sweep(path).slo == Slo(tpot_ms=40)
     assert len(set(keys(path))) == len(keys(path)) == 12
 
 
@@ -66,10 +72,20 @@ def test_users_and_the_lengths_of_a_trace(inside, tmp_path: Path) -> None:
     machine = ["sweep", "--accelerator", "L4", "--model", "smollm2-135m", "--workers", 1]
     done = inside(*machine, "--trace", trace, "--users", 2, 8, "--policies", "continuous", "--out", path)
     assert done.returncode == 0, done.stderr
-    study, found = read_sweep(path)
+    saved = read_sweep(path)
+    study, found = saved.study, saved.rows
     assert study["num_requests"] == 60
     assert [row.metrics["completed"] for row in found] == [60, 60]
     assert "users" in done.stdout
+    path = tmp_path / "rates.parquet"
+    done = inside(
+        *machine, "--trace", trace, "--trace-times", "--rates", 2, 8, "--policies", "continuous", "--out", path
+    )
+    assert done.returncode == 0, done.stderr
+    saved = read_sweep(path)
+    study, found = saved.study, saved.rows
+    assert study["times"] == [pytest.approx(k) for k in range(60)]
+    assert [row.metrics["offered"] for row in found] == [pytest.approx(rate * 60 / 59) for rate in (2, 8)]
 
 
 @pytest.mark.parametrize(
@@ -90,6 +106,8 @@ def test_users_and_the_lengths_of_a_trace(inside, tmp_path: Path) -> None:
         (["--rates", 1, "--accelerator", "H900"], "choose from H100"),
         (["--rates", 1, "--trace", "README.md"], "README.md"),
         (["--rates", 1, "--length-scale", 2], "is of a trace, and there is none"),
+        (["--rates", 1, "--trace-times"], "trace_times is of a trace, and there is none"),
+        (["--users", 1, "--trace", "README.md", "--trace-times"], "leave out --trace-times"),
         (["--rates", 1, "--policies", "magic"], "unknown policy 'magic'"),
         (["--rates", 1, "--out", "README.md"], "README.md is not a sweep"),
         (["--rates", 1, "--out", "/no/such/folder/x.parquet"], "No such folder"),

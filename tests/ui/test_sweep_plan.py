@@ -10,6 +10,8 @@ import pytest
 
 from minibatch.ui.machine import Machine
 from minibatch.ui.sweep_plan import Wanted, plan_of
+from minibatch.ui.sweep_trace import SweepTrace
+from minibatch.ui.uploads import upload_of
 
 WANTED = Wanted(
     Machine("llama-3.1-8b", "modelled", "H100", 1), 40, "fixed:64", "fixed:16", 0, ("static", "chunked"), "rate",
@@ -45,3 +47,51 @@ def test_loads_and_values_are_taken_once_and_in_order() -> None:
     assert [point.policy for point in points[:4:2]] == ["static", "chunked"]
     assert [point.config.max_num_seqs for point in points[:2]] == [8, 4]
     assert points[0].config.max_model_len == 80
+
+
+LINES = {
+    "azure": b"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03,37,4\n2023-11-16 18:17:05,37,2\n",
+    "mooncake": b'{"timestamp": 0, "input_length": 37, "output_length": 4}\n'
+    b'{"timestamp": 2000, "input_length": 37, "output_length": 2}\n',
+    "burstgpt": b"Timestamp,Model,Request tokens,Response tokens\n5,ChatGPT,37,4\n7,ChatGPT,37,2\n",
+    "timed_trace": b'{"timestamp": 0.5, "input_length": 37, "output_length": 4}\n'
+    b'{"timestamp": 2.5, "input_length": 37, "output_length": 2}\n',
+    "csv": b"arrival_s,prompt_tokens,output_tokens\n3,37,4\n5,37,2\n",
+}
+SHAREGPT = b'[{"conversations": [{"from": "human", "value": "a red fox"}, {"from": "gpt", "value": "ran"}]}]'
+
+
+def brought(data: bytes, **given: Any) -> Wanted:
+    return replace(WANTED, trace=SweepTrace(upload_of("t", data), **given))
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_lengths_and_arrivals_are_those_of_a_trace(name: str) -> None:
+    demand = plan_of(brought(LINES[name])).study.demand
+    assert (demand.prompt_tokens, demand.output_tokens) == ((37, 37), (4, 2))
+    assert demand.times == (0, 1)
+    assert demand.words.endswith(" t, 2 requests, arrivals scaled from 0.5/s to each load")
+    drawn = plan_of(brought(LINES[name], with_times=False, length_scale=2.0, num_requests=1)).study.demand
+    assert (drawn.prompt_tokens, drawn.times) == ((74,), ())
+    assert drawn.words.endswith(" t, 1 request, lengths x 2")
+
+
+def test_texts_are_counted_and_have_no_arrivals() -> None:
+    demand = plan_of(brought(SHAREGPT, with_times=False)).study.demand
+    assert demand.longest > 3
+    assert demand.words == "ShareGPT trace t, 1 request, tokens as the bundled tokenizer counts them"
+    with pytest.raises(ValueError, match="all requests at one time"):
+        plan_of(brought(SHAREGPT))
+
+
+def test_requests_of_a_trace_that_do_not_fit_are_foretold() -> None:
+    lines = b"prompt_tokens,output_tokens\n10,4\n%d,50\n"
+    mixed = plan_of(brought(lines % 3000, with_times=False))
+    assert mixed.advice == ""
+    small = {**WANTED.knobs, "num_kv_blocks": 64}
+    advice = plan_of(replace(brought(lines % 3000, with_times=False), knobs=small)).advice
+    assert advice.startswith("1 of 2 requests will be refused")
+    assert advice.endswith("With a length scale of 0.33 all fit.")
+    none = brought(b"prompt_tokens,output_tokens\n3000,50\n", with_times=False)
+    with pytest.raises(ValueError, match="1 of 1 request will be refused"):
+        plan_of(replace(none, knobs=small))

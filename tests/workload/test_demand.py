@@ -49,6 +49,22 @@ def test_lengths_of_a_trace(tmp_path: Path) -> None:
     assert "trace.csv" in demand.words
 
 
+def test_arrivals_of_a_trace_come_at_each_rate(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text("arrival_s,prompt_tokens,output_tokens\n7,10,3\n8,20,4\n11,30,5\n", encoding="utf-8")
+    demand = trace_demand(path, with_times=True)
+    assert "arrivals scaled from 0.5/s to each load" in demand.words
+    for rate in (1.0, 8.0):
+        times = [r.arrival_ns / 1e9 for r in demand.requests(Load("rate", rate), seed=3)]
+        assert times == [0.0, pytest.approx(0.5 / rate), pytest.approx(2 / rate)]
+    assert demand.words_at(Load("rate", 8.0)).endswith("the trace's arrivals at 8/s")
+    assert [r.arrival_ns for r in demand.first(2).requests(Load("rate", 1.0), 0)] == [0, 500_000_000]
+    assert {r.arrival_ns for r in demand.requests(Load("users", 2), 0)} == {0}
+    path.write_text("prompt_tokens,output_tokens\n10,3\n20,4\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"trace\.csv has all requests at one time"):
+        trace_demand(path, with_times=True)
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "says"),
     [("rate", 0.0, "rate is 0"), ("users", 0, "num_users is 0"), ("users", 2.5, "users is 2.5: use a whole number")],

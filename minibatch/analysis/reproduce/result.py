@@ -11,6 +11,8 @@ from minibatch.analysis.formats import three_figures
 
 OFF = 0.3
 """A modelled figure that differs from the published one by more than this share of it is off."""
+OFF_EXPLAINED = "off: modelled and published are more than 30\N{NO-BREAK SPACE}% apart"
+"""What the word, and the mark in its place, stand for."""
 
 
 @dataclass(frozen=True, slots=True)

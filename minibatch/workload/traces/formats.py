@@ -21,6 +21,8 @@ FORMATS: dict[str, TraceFormat] = {
     "sharegpt": ShareGPT(),
     "timed_trace": TimedTrace(),
 }
+OF_TEXTS = "sharegpt"
+"""The format whose lengths depend on a tokenizer."""
 
 
 def find_format(name: str) -> TraceFormat:

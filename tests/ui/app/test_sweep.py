@@ -8,11 +8,12 @@ from playwright import sync_api
 from playwright.sync_api import expect
 
 from minibatch.analysis.sweep_file import SweepFile, row_of
-from minibatch.commands.sweep import described
+from minibatch.analysis.sweep_study import described
 from minibatch.engine.study import run_point
 from minibatch.ui.machine import Machine
 from minibatch.ui.sweep_plan import Wanted, plan_of
 from tests.ui.app.driving import SECONDS
+from tests.ui.axe import violations
 from tests.ui.browser import Watched
 
 WANTED = Wanted(
@@ -46,5 +47,12 @@ def test_a_point_of_a_chart_is_played_on_a_phone(chromium: sync_api.Browser, add
     expect(watched.player).to_contain_text("chunked at 32 requests/s")
     overflow = page.evaluate("(e => e.scrollWidth - e.clientWidth)(document.querySelector('[data-testid=stMain]'))")
     assert overflow == 0
+    assert violations(page) == []
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_text("New sweep").click()
+    page.get_by_test_id("stSidebar").get_by_text("Link").click()
+    expect(page.get_by_test_id("stSidebar").locator("code")).to_contain_text(f"{address}/load?sweep=chat&rates=")
+    assert violations(page) == []
     assert watched.outside == []
     context.close()

@@ -101,6 +101,8 @@ def test_the_figures_are_those_of_the_registry_with_their_sources(name: str) -> 
         assert ("secondary" in text, "assumption" in text) == (
             claim.standing == "secondary", claim.standing == "assumption",
         )  # fmt: skip
+    explained = "Secondary: read in somebody else&#x27;s account of the source." in html(app)
+    assert explained == any("secondary" in text for _, text in told)
     assert "dense" in told[0][1]
     assert model.source in told[-1][0]
     assert sheet.flops.source in app.selectbox(key="accelerator").proto.help

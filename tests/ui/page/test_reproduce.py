@@ -31,10 +31,12 @@ class Waiting:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, outcome: Reproduction | Exception) -> None:
         self.started, self.gate, self.outcome = threading.Event(), threading.Event(), outcome
         self.was_stopped = False
+        self.seeds: list[int] = []
         patched = {name: Experiment(name, each.title, self) for name, each in EXPERIMENTS.items()}
         monkeypatch.setattr(reproduce, "EXPERIMENTS", patched)
 
     def __call__(self, seed: int, watch: Watch) -> Reproduction:
+        self.seeds.append(seed)
         try:
             watch.at(1, 4)
             self.started.set()
@@ -110,6 +112,21 @@ def test_what_was_run_stays_and_others_are_run_by_themselves(
     assert "<h2>Assumptions</h2>" in html(rerun(app))
 
 
+def test_each_seed_is_run_by_itself(monkeypatch: pytest.MonkeyPatch, shares: Reproduction) -> None:
+    waiting = Waiting(monkeypatch, replace(shares, name="anyscale"))
+    waiting.gate.set()
+    app = open_page()
+    app.number_input(key="reproduce seed").set_value(7)
+    (said,) = notices(rerun(app))
+    assert "`python -m minibatch reproduce anyscale --seed 7` prints the same" in said
+    ticket = press_run(app)
+    wait_for(lambda: ticket.finished)
+    rerun(app)
+    assert (waiting.seeds, buttons(app)) == ([7], [])
+    app.number_input(key="reproduce seed").set_value(8)
+    assert buttons(rerun(app)) == ["Run"]
+
+
 def test_a_cancelled_run_may_be_begun_again(monkeypatch: pytest.MonkeyPatch, shares: Reproduction) -> None:
     waiting = Waiting(monkeypatch, shares)
     app = open_page()
@@ -138,6 +155,7 @@ def test_sources_show_on_hovering_and_what_is_off_is_marked_and_said() -> None:
     assert "title='continuous batching (Ray Serve, TGI): throughput over naive static batching" in table
     assert "checked 2026-11-29'>8 x</td>" in table
     assert table.count("mb-best") == sum(row.is_off for row in found.rows)
+    assert "● off: modelled and published are more than 30\N{NO-BREAK SPACE}% apart." in table
     for row in found.rows:
         assert (f"<li>{row.what}: " in reasons) == bool(row.verdict)
         assert row.is_off == ("% below what was published" in row.verdict or "% above what" in row.verdict)
@@ -160,3 +178,19 @@ def test_curves_are_modelled_lines_and_published_marks(kind: str) -> None:
         ("continuous (published)", 8),
         ("continuous, paged KV (published)", 23),
     ]
+
+
+def test_bars_stand_below_their_names_with_room_for_their_numbers(shares: Reproduction) -> None:
+    spec = chart_of(shares, theme("light")).to_dict()
+    bars, numbers, names = spec["layer"]
+    assert [layer["mark"]["type"] for layer in spec["layer"]] == ["bar", "text", "text"]
+    assert bars["encoding"]["x"]["scale"]["range"] == [0, {"expr": "width - 80.0"}]
+    assert [each["row"] for each in names["data"]["values"]] == [row.what for row in shares.rows if row.ratio]
+    assert numbers["data"]["values"][0]["words"] == "20.4 %"
+
+
+def test_words_of_how_sure_a_figure_is_are_explained(shares: Reproduction) -> None:
+    assert "Secondary" not in table_html(shares)
+    unsure = replace(shares, machine="opt-13b on 2 × A100 (data sheet, link secondary)")
+    assert "Secondary: read in somebody else&#x27;s account of the source." in table_html(unsure)
+    assert "Assumption:" not in table_html(unsure)

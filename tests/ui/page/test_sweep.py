@@ -10,17 +10,20 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from minibatch.analysis.slo import Slo
 from minibatch.analysis.sweep_file import SweepFile, row_of
-from minibatch.commands.sweep import described
+from minibatch.analysis.sweep_study import described
 from minibatch.engine.study import Point, Study, run_point, run_points
 from minibatch.ui import sweep_job, sweep_point
 from minibatch.ui.machine import Machine
 from minibatch.ui.sweep_plan import Plan, Wanted, plan_of
 from minibatch.ui.sweep_source import open_sweep
+from minibatch.ui.sweep_takeaway import results
 from tests.ui.page.driving import html, notices, payload, rerun, wait_for
 from tests.ui.recordings import HTML
 
@@ -56,8 +59,10 @@ if __name__ == "__main__":  # as in app.py
 """
 
 
-def open_page() -> AppTest:
-    return rerun(AppTest.from_string(SCRIPT, default_timeout=60))
+def open_page(**parameters: str) -> AppTest:
+    app = AppTest.from_string(SCRIPT, default_timeout=60)
+    app.query_params.update(parameters)
+    return rerun(app)
 
 
 def ask(app: AppTest, loads: str = "4 32 256") -> AppTest:
@@ -102,7 +107,10 @@ def test_a_sweep_runs_in_processes_and_an_slo_is_judged_without_running_it_again
         "TTFT p99, ms (modelled)", "TPOT p99, ms (modelled)",
     ]  # fmt: skip
     shown = html(app)
-    assert "All numbers modelled on H100 SXM 80GB (data sheet), model llama-3.1-8b in bfloat16: 40 requests" in shown
+    words = "model llama-3.1-8b in bfloat16: at every load 40 requests, prompts "
+    assert f"All numbers modelled on H100 SXM 80GB (data sheet), {words}" in shown
+    assert "<b>TTFT</b>: time to first token" in shown
+    assert "<b>goodput</b>: requests/s that keep all of them" in shown
     assert "The knee is at 32.0 requests/s" in shown
     assert len(table(app, "Every point")) == 1 + 2 * 3
     before = table(app, "Goodput frontier")
@@ -161,6 +169,72 @@ def test_a_refusal_stands_where_the_result_would_have_been() -> None:
     assert not charts(app)
 
 
+def bring(app: AppTest, data: bytes) -> AppTest:
+    app.radio(key="sweep lengths").set_value("of a trace")
+    rerun(app)
+    app.get("file_uploader")[0].set_value(("*my*.csv", data, "text/csv"))
+    return rerun(app)
+
+
+@pytest.mark.usefixtures("threads")
+def test_a_trace_is_served_at_every_load_and_what_is_scaled_is_said() -> None:
+    app = open_page()
+    app.radio(key="sweep lengths").set_value("of a trace")
+    assert notices(rerun(app))[-1] == "No trace is chosen: bring a file in the sidebar, under Requests."
+    lines = "".join(f"{k / 2},{40 + k},8\n" for k in range(40))
+    app = bring(app, f"arrival_s,prompt_tokens,output_tokens\n{lines}".encode())
+    app.number_input(key="sweep trace scale").set_value(0.5)
+    app.number_input(key="sweep requests chat").set_value(30)
+    app.text_input(key="sweep loads rate chat").set_value("4 32")
+    said = [caption.value for caption in rerun(app).caption]
+    words = "race \\_my\\_\\.csv\\, 30 requests\\, lengths x 0\\.5\\, arrivals scaled from 2\\/s to each load"
+    assert any(words in caption and "27.2 prompt and 4.00 output tokens" in caption for caption in said)
+    app.button(key="run sweep").click()
+    app = finished(rerun(app))
+    assert notices(app) == []
+    words = "trace _my_.csv, 30 requests, lengths x 0.5, arrivals scaled from 2/s to each load"
+    assert f"at every load {words}, seed 0" in html(app)
+    offered = [row.metrics["offered"] for row in app.session_state["sweep"].found]
+    assert sorted(offered) == [pytest.approx(rate * 30 / 29) for rate in (4, 4, 4, 4, 32, 32, 32, 32)]
+
+
+def test_a_bad_trace_is_one_sentence_with_its_line() -> None:
+    app = bring(open_page(), b"arrival_s,prompt_tokens,output_tokens\n0,10,4\n1,<b>,4\n")
+    (said,) = [notice for notice in notices(app) if ".csv" in notice]
+    assert said.startswith("_my_.csv, line 3: prompt_tokens is &#x27;&lt;b&gt;&#x27;: use a whole number")
+    app.button(key="run sweep").click()
+    assert notices(rerun(app)) == [said]
+
+
+def link_of(app: AppTest) -> dict[str, str]:
+    (code,) = app.code
+    return dict(parse_qsl(code.value.partition("?")[2], keep_blank_values=True))
+
+
+def test_a_link_brings_the_whole_form_back() -> None:
+    link = {
+        "sweep": "thrashing", "users": "2 8", "policies": "static,chunked", "accelerator": "A100-80GB",
+        "model": "llama-3.1-70b", "tensor_parallel": "8", "num_requests": "40", "prompt_lengths": "fixed:64",
+        "output_lengths": "uniform:8:16", "seed": "7", "think_s": "0.25", "max_num_seqs": "8", "watermark": "0.1",
+        "kv_layout": "contiguous", "vary": "max_num_batched_tokens", "values": "256 512", "slo": "ttft:30 e2el:900",
+        "share": "99",
+    }  # fmt: skip
+    app = open_page(**link)
+    assert link_of(app) == link
+    assert [notice for notice in notices(app) if "link" in notice] == []
+    assert "8 points of 40 requests each, modelled." in [caption.value for caption in app.caption]
+    app.number_input(key="sweep seed").set_value(8)
+    assert link_of(rerun(app)) == {**link, "seed": "8"}
+    assert link_of(open_page(sweep="chat", slo="none"))["slo"] == "none"
+
+
+def test_a_link_that_makes_no_sense_is_one_sentence() -> None:
+    app = open_page(sweep="chat", seed="<b>")
+    said = "This link can&#x27;t be followed: seed is &#x27;&lt;b&gt;&#x27;, and a whole number is wanted."
+    assert notices(app)[0] == said
+    assert said not in notices(rerun(app))
+
+
 @pytest.fixture(scope="module")
 def plan() -> Plan:
     return plan_of(WANTED)
@@ -192,6 +266,29 @@ def test_a_file_is_shown_and_its_study_is_the_one_that_was_run(plan: Plan, file:
     sweep = open_sweep("mine.parquet", file.read_bytes())
     assert sweep.study == plan.study
     assert set(sweep.points) == set(plan.points)
+
+
+def test_results_are_taken_away_as_the_file_of_the_command(plan: Plan, file: Path, tmp_path: Path) -> None:
+    app = opened(file.read_bytes())
+    assert [button.label for button in app.get("download_button")] == ["Results (.parquet)"]
+    taken = tmp_path / "taken.parquet"
+    taken.write_bytes(results(open_sweep("mine.parquet", file.read_bytes()), None))
+    assert taken.read_bytes() == file.read_bytes()
+    again = SweepFile(taken, described(plan.study))  # as the command goes on with it
+    assert again.done == {(point.policy, point.load, point.config) for point in plan.points}
+
+
+def test_the_slo_of_a_file_is_used_until_another_is_given(file: Path) -> None:
+    data = results(open_sweep("mine.parquet", file.read_bytes()), Slo(ttft_ms=40, e2el_ms=900))
+    app = opened(data)
+    assert "SLO: TTFT ≤ 40 ms, E2E ≤ 900 ms." in html(app)
+    assert "These limits came with the file." in [caption.value for caption in app.caption]
+    (limit,) = [field for field in app.number_input if field.label == "TTFT, ms at most"]
+    limit.set_value(25.0)
+    assert "SLO: TTFT ≤ 25 ms, E2E ≤ 900 ms." in html(rerun(app))
+    assert "These limits came with the file." not in [caption.value for caption in app.caption]
+    app.get("file_uploader")[0].set_value(("mine.parquet", file.read_bytes(), "application/octet-stream"))
+    assert "SLO: TTFT ≤ 500 ms, TPOT ≤ 50 ms." in html(rerun(app))
 
 
 def test_damaged_and_foreign_files_are_refused_in_a_sentence(plan: Plan, file: Path, tmp_path: Path) -> None:

@@ -1,0 +1,16 @@
+"""The style sheet of the pages, with what it takes from the theme."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from minibatch.ui.palette import Theme
+
+_SHEET = Path(__file__).parents[2] / "assets" / "ui" / "compare.css"
+
+
+def show_style(look: Theme) -> None:
+    variables = f":root {{ --mb-scale: {look.scale}; --mb-surface: {look.surface} }}"
+    st.html(f"<style>{_SHEET.read_text(encoding='utf-8')}\n{variables}</style>")
