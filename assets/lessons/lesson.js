@@ -26,6 +26,7 @@ const BLOCKS = {
 };
 const ASKING = ["explore", "predict", "quiz"];
 const PRESENT_TYPE = 1.6;
+const PRINT_EVENTS = ["beforeprint", "afterprint"];
 
 /**
  * Show a document of minibatch/ui/lesson_document.py inside `host`.
@@ -74,6 +75,8 @@ class LessonPage {
     this.stopWatching = watchTheme(() => this.layout());
     this.onKey = (event) => this.#guardKeys(event);
     window.addEventListener("keydown", this.onKey, true);
+    this.onPrint = (event) => this.#print(event.type === "beforeprint");
+    for (const name of PRINT_EVENTS) window.addEventListener(name, this.onPrint);
     const key = this.parameters.get("block");
     if (this.parameters.get("present") === "1") this.present.enter(key);
     else if (key !== null) this.#goTo(key);
@@ -81,12 +84,13 @@ class LessonPage {
 
   /** Read the theme anew. */
   layout() {
-    if (themeLesson(this.root)) for (const { retheme } of this.built) retheme?.();
+    if (!this.isPrinting && themeLesson(this.root)) for (const { retheme } of this.built) retheme?.();
   }
 
   destroy() {
     this.stopWatching();
     window.removeEventListener("keydown", this.onKey, true);
+    for (const name of PRINT_EVENTS) window.removeEventListener(name, this.onPrint);
     this.present.destroy();
     for (const { destroy } of this.built) destroy?.();
     this.root.remove();
@@ -114,10 +118,7 @@ class LessonPage {
       },
       link: (kind, id, language = doc.language) => this.options.link?.(kind, id, language) ?? null,
       enterPresent: () => this.present.enter(),
-      print: async () => {
-        await Promise.all(this.built.map(({ beforePrint }) => beforePrint?.())); // what was never near is not drawn yet
-        window.print();
-      },
+      print: () => window.print(),
     };
     this.built = doc.blocks.filter((block) => BLOCKS[block.kind] && (block.kind === "explore" || !this.hidden.has(block.kind)))
       .map((block) => ({ block, ...BLOCKS[block.kind](block, context) }));
@@ -131,6 +132,14 @@ class LessonPage {
     this.present = new Present(this.root, this.head.element, this.built, { words, hides: context.hides, onChange: () => this.#rescale() });
     this.root.append(this.present.bar);
     this.#changed();
+  }
+
+  /** On paper every chart is drawn, those that were never near the window too, and in the colours of a light page. */
+  #print(isPrinting) {
+    this.isPrinting = isPrinting;
+    if (!isPrinting) return this.layout();
+    this.root.dataset.theme = "light";
+    for (const { beforePrint } of this.built) beforePrint?.();
   }
 
   #keep(block, record) {

@@ -300,6 +300,25 @@ def _trimmed(slots: list[list[str]]) -> list[list[str]]:
     return [slot[:steps] for slot in slots]
 
 
+def right_votes(card: Locator, block: Block) -> list[str]:
+    """How the right option of a show of hands may read; nothing for numbers, of which hands tell the size alone."""
+    if block["kind"] == "explore":
+        found = [setting["values"] for setting in block["settings"] if setting["found"]]
+        return [", ".join(f"{name} {value}" for name, value in values.items()) for values in found]
+    if "options" in block:
+        return [plain(option["html"]) for option in block["options"] if option["right"]]
+    if "items" in block:
+        letters = dict(zip(texts(card, ".mbl-order-text"), texts(card, ".mbl-letter"), strict=True))
+        return [" → ".join(letters[plain(item)] for item in block["items"])]
+    steps = block.get("schedule", {}).get("solution", [])
+    words = {"pad": "held by a finished request", "": "idle"}
+    return [
+        f"step {step}, slot {slot}: {words.get(what, what)}"
+        for step, row in enumerate(steps)
+        for slot, what in enumerate(row)
+    ]
+
+
 def answer_quiz(card: Locator, block: Block) -> None:
     QUIZZES[block["type"]](card, block)
 
