@@ -8,7 +8,7 @@ app: $(VENV)/.app  ## open the page
 	$(BIN)/streamlit run app.py
 
 test: $(VENV)/.test lint  ## linters and all tests, two at a time: those in a browser mostly wait
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 verify: $(VENV)/.test  ## every token of 200 random workloads against transformers
 	$(BIN)/python -m pytest tests/engine/test_tokens.py --hypothesis-profile=verify
