@@ -260,8 +260,13 @@ def operators(totals: Totals, shape: ModelShape) -> tuple[Operator, ...]:
 
 def sum_of(parts: Iterable[Operator]) -> Costs:
     """The costs of one iteration from those of its operators, whole numbers."""
-    _, flops, weights, kv, activations = zip(*parts, strict=True)
-    return Costs(sum(map(int, flops)), round(sum(weights)), round(sum(kv)), round(sum(activations)))
+    flops, weights, kv, activations = 0, 0.0, 0.0, 0.0
+    for part in parts:
+        flops += int(part.flops)
+        weights += part.bytes_weights
+        kv += part.bytes_kv
+        activations += part.bytes_activations
+    return Costs(flops, round(weights), round(kv), round(activations))
 
 
 def sums_of(parts: Iterable[Operator], num_steps: int) -> npt.NDArray[np.int64]:

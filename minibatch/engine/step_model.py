@@ -78,8 +78,7 @@ class StepModel:
     def time(self, part: Operator) -> Amount:
         """Seconds of one operator: the larger of computing and reading."""
         peak, bandwidth = self.roofs[part.name]
-        return _larger(part.flops / peak, part.bytes / bandwidth)
-
-
-def _larger(one: Amount, other: Amount) -> Amount:
-    return max(one, other) if isinstance(one, float) else np.maximum(one, other)
+        computing, reading = part.flops / peak, part.bytes / bandwidth
+        if isinstance(computing, float):
+            return computing if computing > reading else reading
+        return np.maximum(computing, reading)
