@@ -48,6 +48,8 @@ class SchedulerState:
     @property
     def finished(self) -> list[tuple[int, RequestState]]:
         """Finished requests that still hold a slot, with the slot."""
+        if not self.finished_slots:
+            return []
         holders = ((slot, self.slots[slot]) for slot in self.finished_slots)
         return [(slot, holder) for slot, holder in holders if holder is not None]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import chain
 
 from minibatch.recording.reasons import WAITS, Code
 from minibatch.recording.schema import Phase
@@ -49,7 +48,7 @@ class SteadyRun:
         else:
             self.held = state.finished
         self._needs: list[int] = []
-        self._until_finish = min([request.last_computed - request.num_computed_tokens for request in self.decodes])
+        self._until_finish = min([r.last_computed - start for r, start in zip(self.decodes, self.starts, strict=True)])
         self.num_steps = min(self._until_finish, LONGEST)
 
     @property
@@ -116,9 +115,13 @@ class SteadyRun:
         if not pool.paged:
             return []
         size, stop = pool.block_size, num_steps * batch
-        firsts = [len(r.block_table) * size - r.num_computed_tokens for r in self.decodes]
-        needs = [range(first * batch + place, stop, size * batch) for place, first in enumerate(firsts)]
-        return sorted(chain.from_iterable(needs))
+        needs: list[int] = []
+        for place, (request, start) in enumerate(zip(self.decodes, self.starts, strict=True)):
+            first = len(request.block_table) * size - start
+            if first < num_steps:
+                needs += range(first * batch + place, stop, size * batch)
+        needs.sort()
+        return needs
 
 
 def steady_run(policy: Policy, state: SchedulerState, latest: Plan, exact: bool) -> SteadyRun | None:
@@ -133,7 +136,7 @@ def steady_run(policy: Policy, state: SchedulerState, latest: Plan, exact: bool)
         not getattr(policy, "repeats_decodes", False)
         or state.eos_token_id is not None
         or not state.running
-        or any(request.is_prefilling for request in state.running)
+        or any([r.num_computed_tokens < r.prefill_end for r in state.running])
     ):
         return None
     if state.waiting or state.swapped:
