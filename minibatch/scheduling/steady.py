@@ -136,7 +136,7 @@ def steady_run(policy: Policy, state: SchedulerState, latest: Plan, exact: bool)
         not getattr(policy, "repeats_decodes", False)
         or state.eos_token_id is not None
         or not state.running
-        or any([r.num_computed_tokens < r.prefill_end for r in state.running])
+        or any(r.num_computed_tokens < r.prefill_end for r in state.running)
     ):
         return None
     if state.waiting or state.swapped:
@@ -148,7 +148,8 @@ def steady_run(policy: Policy, state: SchedulerState, latest: Plan, exact: bool)
 
 def _is_repeated(plan: Plan, num_running: int) -> bool:
     """Whether the plan had everybody decode who runs now, and changed nothing else."""
-    return _only_decodes(plan) and sum(seq.phase is Phase.DECODE for seq in plan.seqs) == num_running
+    num_decodes = len(plan.decodes.requests) + sum(seq.phase is Phase.DECODE for seq in plan.others)
+    return _only_decodes(plan) and num_decodes == num_running
 
 
 def _waits_on(plan: Plan, state: SchedulerState) -> bool:
@@ -161,7 +162,7 @@ def _waits_on(plan: Plan, state: SchedulerState) -> bool:
     if state.hold_slots:
         return _only_decodes(plan)
     codes = [reason.code for reason in plan.reasons if reason.code in WAITS]
-    still_here = len(plan.seqs) + len(plan.held) == len(state.running)
+    still_here = plan.num_seqs + len(plan.held) == len(state.running)
     return not plan.preempted and not state.swapped and still_here and codes in ([Code.WAITS_SLOT], [Code.WAITS_BLOCKS])
 
 
@@ -169,7 +170,7 @@ def _only_decodes(plan: Plan) -> bool:
     return (
         not plan.admitted
         and not plan.preempted
-        and all(seq.phase is not Phase.PREFILL for seq in plan.seqs)
+        and all(seq.phase is not Phase.PREFILL for seq in plan.others)
         and all(phase is Phase.PADDING for _, _, phase in plan.held)
         and all(reason.code in WAITS for reason in plan.reasons)
     )
