@@ -263,11 +263,11 @@ def sum_of(parts: Iterable[Operator]) -> Costs:
     """The costs of one iteration from those of its operators, whole numbers."""
     flops, weights, kv, activations = 0, 0.0, 0.0, 0.0
     for part in parts:
-        flops += int(part.flops)
+        flops += part.flops
         weights += part.bytes_weights
         kv += part.bytes_kv
         activations += part.bytes_activations
-    return Costs(flops, round(weights), round(kv), round(activations))
+    return Costs(int(flops), round(weights), round(kv), round(activations))
 
 
 def sums_of(parts: Iterable[Operator], num_steps: int) -> npt.NDArray[np.int64]:

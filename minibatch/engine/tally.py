@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
 
 from minibatch.engine.costs import Costs
 from minibatch.engine.executor import Result, RunResult
-from minibatch.recording.outcome import NUM_BINS, REQUEST_COLUMNS, Outcome, gap_bin
+from minibatch.recording.outcome import NUM_BINS, REQUEST_COLUMNS, Outcome, gap_bin, lowest_gap
 from minibatch.recording.reasons import WAITS, Code, Reason
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.request_state import RequestState
@@ -87,11 +88,12 @@ class Tally:
         """Count gaps of an iteration each: of `in_step` requests in the first, of `batch` in all others."""
         first, last = gap_bin(durations[0]), gap_bin(durations[-1])
         self._gaps[first] += in_step - batch
-        if first == last:  # and so are those between, as iterations only grow longer
-            self._gaps[first] += batch * len(durations)
-            return
-        for duration_ns in durations:
-            self._gaps[gap_bin(duration_ns)] += batch
+        counted = 0
+        for place in range(first, last):  # iterations only grow longer
+            longer = bisect_left(durations, lowest_gap(place + 1), counted)
+            self._gaps[place] += batch * (longer - counted)
+            counted = longer
+        self._gaps[last] += batch * (len(durations) - counted)
 
     def _computing(self, result: RunResult) -> int:
         """Time of the compute-bound iterations."""

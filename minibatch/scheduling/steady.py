@@ -99,8 +99,10 @@ class SteadyRun:
 
         Returns the blocks that they took, and who finished with the last one, as `SchedulerState.commit` does.
         """
-        num_steps, batch, units = self.num_steps, len(self.decodes), self._state.pool.free_units
-        taken = [(need // batch, self.decodes[need % batch], units.pop()) for need in self._needs]
+        num_steps, batch, blocks = self.num_steps, len(self.decodes), self._state.pool.take(len(self._needs))
+        taken = [
+            (need // batch, self.decodes[need % batch], block) for need, block in zip(self._needs, blocks, strict=True)
+        ]
         for _, request, block in taken:
             request.block_table.append(block)
         tokens = [token_id] * num_steps
