@@ -77,8 +77,9 @@ class StepModel:
 
     def time(self, part: Operator) -> Amount:
         """Seconds of one operator: the larger of computing and reading."""
-        peak, bandwidth = self.roofs[part.name]
-        computing, reading = part.flops / peak, part.bytes / bandwidth
+        name, flops, weights, kv, activations = part
+        peak, bandwidth = self.roofs[name]
+        computing, reading = flops / peak, (weights + kv + activations) / bandwidth
         if isinstance(computing, float):
             return computing if computing > reading else reading
         return np.maximum(computing, reading)
