@@ -291,9 +291,11 @@ class Draft:
 
     def _held(self) -> list[tuple[int, RequestState, Phase]]:
         """Slots that compute nothing: running requests without a token, finished ones not let go."""
-        scheduled = self._decodes.keys() | self._seqs.keys()
-        stalled = [request for request in self.running if request.request_id not in scheduled]
-        held = [(self._slot(request), request, Phase.STALLED) for request in stalled]
+        held: list[tuple[int, RequestState, Phase]] = []
+        if len(self._decodes) + len(self._seqs) - len(self._padded) < len(self.running):
+            scheduled = self._decodes.keys() | self._seqs.keys()
+            stalled = [request for request in self.running if request.request_id not in scheduled]
+            held += [(self._slot(request), request, Phase.STALLED) for request in stalled]
         held += [(slot, holder, Phase.PADDING) for slot, holder in self.state.finished if slot not in self._padded]
         return held
 
