@@ -81,7 +81,7 @@ class Draft:
         fits = start < len(request.block_table) * self.config.block_size  # nearly always
         if (not fits or request_id in self._preempted) and not self._make_room(request):
             return
-        if self._seqs or request.slot is None or request.is_prefilling:
+        if self._seqs or request.slot is None or start < request.prefill_end:
             self._schedule(request, Phase.DECODE, 1)
             return
         self._spend(request_id, 1)

@@ -134,17 +134,14 @@ def steady_run(policy: Policy, state: SchedulerState, latest: Plan, exact: bool)
     Args:
         exact: every number of every reason matters; else only what the head of the queue waits for.
     """
-    if (
-        not getattr(policy, "repeats_decodes", False)
-        or state.eos_token_id is not None
-        or not state.running
-        or any(r.num_computed_tokens < r.prefill_end for r in state.running)
-    ):
+    if not getattr(policy, "repeats_decodes", False) or state.eos_token_id is not None or not state.running:
         return None
     if state.waiting or state.swapped:
         is_known = _is_repeated(latest, len(state.running)) or (not exact and _waits_on(latest, state))
         if not is_known:
             return None
+    if any(request.num_computed_tokens < request.prefill_end for request in state.running):
+        return None
     return SteadyRun(state)
 
 
