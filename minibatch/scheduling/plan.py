@@ -109,13 +109,12 @@ class Plan(NamedTuple):
 
     @property
     def seqs(self) -> tuple[ScheduledSeq, ...]:
-        """The batch, one by one: made anew for each who asks, so ask once, and before the plan is committed."""
+        """The batch, one by one, made anew for each who asks; block tables are right until the plan is committed."""
         new = {request.request_id: blocks for request, blocks in self.new_blocks}
-        decodes = [
-            ScheduledSeq(
-                request, slot, Phase.DECODE, start, 1, samples=True,
-                block_table=[*request.block_table, *new.get(request.request_id, ())],
-            )
-            for request, slot, start in zip(*self.decodes, strict=True)
-        ]  # fmt: skip
+        decodes = []
+        for request, slot, start in zip(*self.decodes, strict=True):
+            added, table = new.get(request.request_id), request.block_table
+            if added:  # copied only where it grows: a long request's table is long
+                table = [*table, *added]
+            decodes.append(ScheduledSeq(request, slot, Phase.DECODE, start, 1, 0, table, samples=True))
         return (*decodes, *self.others)
