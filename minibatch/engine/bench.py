@@ -234,7 +234,7 @@ def _plan(model: GPT2, step: Step) -> tuple[TorchExecutor, Plan]:
                 samples=True,
             )
         )
-    return executor, Plan(seqs=tuple(seqs))
+    return executor, Plan(others=tuple(seqs))
 
 
 def scheduler_share(model: GPT2, requests: Sequence[Request], slots: int) -> float:

@@ -37,7 +37,7 @@ and one after the MLP. A ring all-reduce sends 2 (N-1)/N of its elements over ea
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -189,9 +189,10 @@ def together(parts: Iterable[Operator]) -> Operator:
     return Operator(" and ".join(names), *map(sum, amounts))
 
 
-def total(seqs: Iterable[ScheduledSeq]) -> Totals:
-    """The totals of one iteration that runs `seqs` (`plan.seqs`, or only those that decode)."""
-    positions = rectangle = context = sampled = 0
+def total(seqs: Iterable[ScheduledSeq], decode_starts: Sequence[int] = ()) -> Totals:
+    """The totals of one iteration that runs `seqs`, and beside them plain decodes that start at `decode_starts`."""
+    positions = sampled = len(decode_starts)
+    rectangle = context = sum(decode_starts) + positions
     for seq in seqs:
         n = seq.num_tokens + seq.num_padding
         k = seq.start + n
@@ -260,8 +261,13 @@ def operators(totals: Totals, shape: ModelShape) -> tuple[Operator, ...]:
 
 def sum_of(parts: Iterable[Operator]) -> Costs:
     """The costs of one iteration from those of its operators, whole numbers."""
-    _, flops, weights, kv, activations = zip(*parts, strict=True)
-    return Costs(sum(map(int, flops)), round(sum(weights)), round(sum(kv)), round(sum(activations)))
+    flops, weights, kv, activations = 0, 0.0, 0.0, 0.0
+    for part in parts:
+        flops += part.flops
+        weights += part.bytes_weights
+        kv += part.bytes_kv
+        activations += part.bytes_activations
+    return Costs(int(flops), round(weights), round(kv), round(activations))
 
 
 def sums_of(parts: Iterable[Operator], num_steps: int) -> npt.NDArray[np.int64]:

@@ -85,7 +85,7 @@ class Engine:
 
         None when all requests have finished.
 
-        A plan without `seqs` ran nothing: the clock jumped to when something may run.
+        A plan with an empty batch ran nothing: the clock jumped to when something may run.
         """
         entered = perf_counter_ns()
         self._arrive()
@@ -98,7 +98,7 @@ class Engine:
         plan = self.policy.schedule(self.state)
         for reason in plan.reasons:
             self.recorder.note(reason)
-        if plan.seqs:
+        if plan.num_seqs:
             self._host_ns += perf_counter_ns() - entered
             if self.check:
                 check_plan(plan, self.state)

@@ -61,11 +61,13 @@ class RooflineExecutor:
             link = self.ceilings.num_devices * self._host_link
             seconds = swap_bytes(swapped, self._block_size, self.shape) / link
         costs = None
-        if plan.seqs:
-            totals = total(plan.seqs)
+        if plan.num_seqs:
+            totals = total(plan.others, plan.decodes.starts)
             parts = self.model.rates.operators(totals)
-            seconds += self.model.seconds(parts, totals.positions, len(plan.seqs))
+            seconds += self.model.seconds(parts, totals.positions, plan.num_seqs)
             costs = sum_of(parts)
-        tokens = {seq.request.request_id: PLACEHOLDER_TOKEN for seq in plan.seqs if seq.samples}
+        writers = [request.request_id for request in plan.decodes.requests]
+        writers += [seq.request.request_id for seq in plan.others if seq.samples]
+        tokens = dict.fromkeys(writers, PLACEHOLDER_TOKEN)
         # Rounded up: an iteration that does something takes time.
         return Result(tokens, math.ceil(seconds * 1e9), costs=costs)

@@ -77,9 +77,9 @@ class StepModel:
 
     def time(self, part: Operator) -> Amount:
         """Seconds of one operator: the larger of computing and reading."""
-        peak, bandwidth = self.roofs[part.name]
-        return _larger(part.flops / peak, part.bytes / bandwidth)
-
-
-def _larger(one: Amount, other: Amount) -> Amount:
-    return max(one, other) if isinstance(one, float) else np.maximum(one, other)
+        name, flops, weights, kv, activations = part
+        peak, bandwidth = self.roofs[name]
+        computing, reading = flops / peak, (weights + kv + activations) / bandwidth
+        if isinstance(computing, float):
+            return computing if computing > reading else reading
+        return np.maximum(computing, reading)

@@ -129,7 +129,7 @@ def _plan(step: Step, num_blocks: int, vocab_size: int, rng: np.random.Generator
         seqs.append(
             ScheduledSeq(request, slot, phase, part.start, part.num_tokens, block_table=table, samples=part.samples)
         )
-    return Plan(seqs=tuple(seqs))
+    return Plan(others=tuple(seqs))
 
 
 def _blocks(context: int) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
 
 from minibatch.engine.costs import Costs
 from minibatch.engine.executor import Result, RunResult
-from minibatch.recording.outcome import NUM_BINS, REQUEST_COLUMNS, Outcome, gap_bin
+from minibatch.recording.outcome import NUM_BINS, REQUEST_COLUMNS, Outcome, gap_bin, lowest_gap
 from minibatch.recording.reasons import WAITS, Code, Reason
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.request_state import RequestState
@@ -35,7 +36,10 @@ class Tally:
         self._arrivals = array("q")
         self._scheduled: dict[int, int] = {}
         self._first: dict[int, int] = {}
-        self._last: dict[int, int] = {}
+        self._writers: set[RequestState] = set()
+        """Those who wrote in the latest iteration and are still here."""
+        self._paused: dict[int, int] = {}
+        """When all others wrote last who have begun to."""
         self._waits: dict[int | None, Code] = {}
         self._waiting_ns: dict[Code, int] = {}
         self._gaps = [0] * NUM_BINS
@@ -62,8 +66,8 @@ class Tally:
         """Count one iteration, between its execution and its commit."""
         for request, _ in plan.admitted:
             self._scheduled.setdefault(request.request_id, start_ns)
-        ids = [seq.request.request_id for seq in plan.seqs if seq.samples]
-        self._gaps[gap_bin(duration_ns)] += self._write(ids, start_ns, duration_ns)
+        writers = {*plan.decodes.requests, *(seq.request for seq in plan.others if seq.samples)}
+        self._gaps[gap_bin(duration_ns)] += self._write(writers, start_ns, duration_ns)
         self._pass(start_ns, duration_ns, 1)
         if self._is_computing(costs):
             self._computing_ns += duration_ns
@@ -72,12 +76,10 @@ class Tally:
 
     def append_run(self, run: SteadyRun, result: RunResult) -> None:
         """Count the iterations of a run before it is committed; then `take` its blocks."""
-        durations, start_ns, end_ns = result.durations, result.starts[0], result.end_ns
-        ids = [request.request_id for request in run.decodes]
-        in_step = self._write(ids, start_ns, durations[0])
-        self._last.update(dict.fromkeys(ids, end_ns))
-        self._gap_ns += len(ids) * (end_ns - start_ns - durations[0])
-        self._count_gaps(durations, in_step, len(ids))
+        durations, start_ns, end_ns, batch = result.durations, result.starts[0], result.end_ns, len(run.decodes)
+        in_step = self._write(set(run.decodes), start_ns, durations[0])
+        self._gap_ns += batch * (end_ns - start_ns - durations[0])
+        self._count_gaps(durations, in_step, batch)
         self._pass(start_ns, end_ns - start_ns, run.num_steps)
         self._computing_ns += self._computing(result)
         self._held_block_ns += run.num_held_blocks * (end_ns - start_ns)
@@ -86,11 +88,12 @@ class Tally:
         """Count gaps of an iteration each: of `in_step` requests in the first, of `batch` in all others."""
         first, last = gap_bin(durations[0]), gap_bin(durations[-1])
         self._gaps[first] += in_step - batch
-        if first == last:  # and so are those between, as iterations only grow longer
-            self._gaps[first] += batch * len(durations)
-            return
-        for duration_ns in durations:
-            self._gaps[gap_bin(duration_ns)] += batch
+        counted = 0
+        for place in range(first, last):  # iterations only grow longer
+            longer = bisect_left(durations, lowest_gap(place + 1), counted)
+            self._gaps[place] += batch * (longer - counted)
+            counted = longer
+        self._gaps[last] += batch * (len(durations) - counted)
 
     def _computing(self, result: RunResult) -> int:
         """Time of the compute-bound iterations."""
@@ -113,9 +116,10 @@ class Tally:
     def finish(self, request: RequestState, block_table: Sequence[int]) -> None:
         """Keep the row of a request that leaves."""
         key = request.request_id
+        self._writers.discard(request)
         self._rows.extend(
             (
-                key, request.request.arrival_ns, self._scheduled.pop(key), self._first.pop(key), self._last.pop(key),
+                key, request.request.arrival_ns, self._scheduled.pop(key), self._first.pop(key), self._end_ns,
                 request.request.num_prompt_tokens, len(request.output_token_ids), request.num_preemptions,
             )
         )  # fmt: skip
@@ -140,24 +144,25 @@ class Tally:
             is_complete=is_complete,
         )
 
-    def _write(self, ids: Sequence[int], start_ns: int, duration_ns: int) -> int:
-        """Everybody of `ids` writes a token in one iteration.
+    def _write(self, writers: set[RequestState], start_ns: int, duration_ns: int) -> int:
+        """Each of `writers` writes a token in one iteration.
 
         Returns how many wrote in the one just before as well. Their gaps are as long as this one, and still to count.
         """
         end_ns = start_ns + duration_ns
-        before = [self._last.get(request_id) for request_id in ids]
-        self._last.update(dict.fromkeys(ids, end_ns))
-        in_step = before.count(start_ns)
-        self._gap_ns += in_step * duration_ns
-        if in_step < len(ids):
-            for request_id, last_ns in zip(ids, before, strict=True):
-                if last_ns is None:
-                    self._first[request_id] = end_ns
-                elif last_ns != start_ns:
-                    self._gaps[gap_bin(end_ns - last_ns)] += 1
-                    self._gap_ns += end_ns - last_ns
-        return in_step
+        in_step = writers & self._writers if start_ns == self._end_ns else set()
+        for request in self._writers - in_step:
+            self._paused[request.request_id] = self._end_ns
+        for request in writers - in_step:
+            last_ns = self._paused.pop(request.request_id, None)
+            if last_ns is None:
+                self._first[request.request_id] = end_ns
+            else:
+                self._gaps[gap_bin(end_ns - last_ns)] += 1
+                self._gap_ns += end_ns - last_ns
+        self._writers = writers
+        self._gap_ns += len(in_step) * duration_ns
+        return len(in_step)
 
     def _pass(self, start_ns: int, duration_ns: int, num_iterations: int) -> None:
         self.num_iterations += num_iterations

@@ -76,10 +76,11 @@ class TorchExecutor:
         return Result(token_ids, time.perf_counter_ns() - began)
 
     def _forward(self, plan: Plan) -> dict[int, int]:
-        if self._graphs is not None and self._graphs.can_run(plan.seqs):
-            logits, sampled = self._graphs.run(plan.seqs)
+        seqs = plan.seqs
+        if self._graphs is not None and self._graphs.can_run(seqs):
+            logits, sampled = self._graphs.run(seqs)
         else:
-            batch = pack(plan.seqs, self.cache, self.model.config.n_positions, paged=self._paged)
+            batch = pack(seqs, self.cache, self.model.config.n_positions, paged=self._paged)
             logits = self.model.forward(batch.token_ids, batch.positions, batch.attention, batch.logit_rows)
             sampled = batch.sampled
         if logits is None:

@@ -68,6 +68,12 @@ def gap_bin(ns: int) -> int:
     return ns if not shift else _EXACT + (shift - 1) * _STEPS + (ns >> shift) - _STEPS
 
 
+def lowest_gap(place: int) -> int:
+    """The shortest gap of a bin, in nanoseconds."""
+    power, step = divmod(place - _EXACT, _STEPS)
+    return place if place < _EXACT else (_STEPS + step) << (power + 1)
+
+
 def gap_bins(ns: Column) -> Column:
     """The bins of many gaps."""
     shift = np.maximum(np.frexp(ns.astype(np.float64))[1].astype(np.int64) - 8, 0)

@@ -31,7 +31,8 @@ class Chunked:
         return draft.plan()
 
     def _run(self, draft: Draft, requests: list[RequestState]) -> None:
-        for request in [r for r in requests if not r.is_prefilling]:
+        prompts = [request for request in requests if request.is_prefilling]
+        for request in [request for request in requests if request not in prompts]:
             draft.decode(request)
-        for request in [r for r in requests if r.is_prefilling]:
+        for request in prompts:
             draft.prefill(request, min(draft.remaining_prefill(request), draft.budget_left))

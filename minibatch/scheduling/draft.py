@@ -13,7 +13,7 @@ from functools import cached_property
 from minibatch.recording.reasons import Code, Reason
 from minibatch.recording.schema import Phase
 from minibatch.scheduling.kv_pool import KVDraft
-from minibatch.scheduling.plan import Plan, Preemption, ScheduledSeq, Swap
+from minibatch.scheduling.plan import Decodes, Plan, Preemption, ScheduledSeq, Swap
 from minibatch.scheduling.request_state import RequestState, Status
 from minibatch.scheduling.state import SchedulerState
 
@@ -28,6 +28,7 @@ class Draft:
     Attributes:
         running: requests with a slot, in order of admission; admissions and evictions of this
             draft included.
+        first_waiting: the request of the queue that may enter next.
         budget_left: tokens that may still be scheduled.
     """
 
@@ -36,9 +37,11 @@ class Draft:
         self.config = state.config
         self.token_budget = self.budget_left = token_budget
         self.running = list(state.running)
-        self._num_entered = 0  # of the queue, which stays as it is until commit
+        self._queue = iter(state.waiting)
+        self.first_waiting = next(self._queue, None)
         self.swapped = deque(state.swapped)
         self.kv = KVDraft(state.pool)
+        self._decodes: dict[int, RequestState] = {}  # plain ones, scheduled before all others
         self._seqs: dict[int, ScheduledSeq] = {}
         self._padded: set[int] = set()
         self._new_blocks: dict[int, list[int]] = {}
@@ -52,11 +55,6 @@ class Draft:
         """Tokens of the longest request of the batch, finished ones included."""
         holders = (*self.state.running, *(holder for _, holder in self.state.finished))
         return max(holder.num_computed_tokens for holder in holders)
-
-    @property
-    def first_waiting(self) -> RequestState | None:
-        """The request of the queue that may enter next."""
-        return self.state.waiting[self._num_entered] if self._num_entered < len(self.state.waiting) else None
 
     @property
     def finished_slots(self) -> list[int]:
@@ -79,12 +77,17 @@ class Draft:
 
     def decode(self, request: RequestState) -> None:
         """Write one token of a running request, evicting the latest admitted ones to make room."""
-        start, slot, table = request.num_computed_tokens, request.slot, request.block_table
-        fits = start < len(table) * self.config.block_size
-        if fits and slot is not None and request.request_id not in self._preempted:  # nearly always: needs no block
-            self._add(ScheduledSeq(request, slot, Phase.DECODE, start, 1, 0, table, start + 1 == request.num_tokens))
-        elif self._make_room(request):
+        request_id, start = request.request_id, request.num_computed_tokens
+        fits = start < len(request.block_table) * self.config.block_size  # nearly always
+        if (not fits or request_id in self._preempted) and not self._make_room(request):
+            return
+        if self._seqs or request.slot is None or start < request.prefill_end:
             self._schedule(request, Phase.DECODE, 1)
+            return
+        self._spend(request_id, 1)
+        self._decodes[request_id] = request
+        if not fits:
+            self._take_blocks(request, start + 1)
 
     def prefill(self, request: RequestState, num_tokens: int | None = None, num_padding: int = 0) -> None:
         """Prefill the next `num_tokens` of a running request (None: all that remain).
@@ -92,17 +95,17 @@ class Draft:
         A chunk that finds too few free blocks is cut to what they hold; it evicts only for its
         first token.
         """
-        wanted = self.remaining_prefill(request) if num_tokens is None else num_tokens
-        start = request.num_computed_tokens
+        remaining, start = self.remaining_prefill(request), request.num_computed_tokens
+        wanted = remaining if num_tokens is None else num_tokens
         if wanted < 1 or not self._make_room(request):
             return
         tokens = min(wanted, self.kv.room(self._num_held(request)) - start)
         self._schedule(request, Phase.PREFILL, tokens, num_padding)
         if num_tokens is not None:
-            end = start + self.remaining_prefill(request)
-            chunk = {"tokens": tokens, "stop": start + tokens, "end": end}
-            left = self.budget_left + tokens
-            self._note(Code.CHUNK, request, **chunk, left=left, budget=self.token_budget)
+            self._note(
+                Code.CHUNK, request, tokens=tokens, stop=start + tokens, end=start + remaining,
+                left=self.budget_left + tokens, budget=self.token_budget,
+            )  # fmt: skip
 
     def pad(self, slot: int) -> None:
         """Compute a token nobody wants for the finished request in `slot`, behind the longest of the batch."""
@@ -138,7 +141,7 @@ class Draft:
         request = self.first_waiting
         if request is None:
             raise PolicyError("nobody waits: ask can_admit before admitting")
-        self._num_entered += 1
+        self.first_waiting = next(self._queue, None)
         tokens = request.num_tokens if num_tokens is None else num_tokens
         self._enter(request, tokens, Code.ADMITTED)
         return request
@@ -171,7 +174,8 @@ class Draft:
         preempted = tuple(self._preempted.values())
         swap_out = [Swap(p.request, tuple(p.request.block_table)) for p in preempted if p.by_swap]
         return Plan(
-            seqs=tuple(self._seqs.values()),
+            decodes=self._plain_decodes(),
+            others=tuple(self._seqs.values()),
             held=tuple(held),
             admitted=tuple(self._admitted.values()),
             preempted=preempted,
@@ -225,6 +229,8 @@ class Draft:
         numbers = {"held": held, "for_request": for_request.request_id, "needs": 1, "free": self.kv.num_free}
         self._note(code, victim, **numbers)
         self.kv.release([*victim.block_table, *self._new_blocks.pop(victim.request_id, [])])
+        if self._decodes.pop(victim.request_id, None):
+            self.budget_left += 1
         if seq := self._seqs.pop(victim.request_id, None):
             self.budget_left += seq.num_tokens + seq.num_padding
         if victim.request_id in self._admitted:
@@ -251,33 +257,45 @@ class Draft:
 
     def _schedule(self, request: RequestState, phase: Phase, num_tokens: int, num_padding: int = 0) -> None:
         start, stop = request.num_computed_tokens, request.num_computed_tokens + num_tokens
-        if added := self.kv.append(self._num_held(request), stop):
-            self._new_blocks.setdefault(request.request_id, []).extend(added)
+        self._take_blocks(request, stop)
         new = self._new_blocks.get(request.request_id)
         # Copied only where it grows: a long request's table is long, and its own one stays as it is until commit.
         table = [*request.block_table, *new] if new else request.block_table
         samples = stop == request.num_tokens
         self._add(ScheduledSeq(request, self._slot(request), phase, start, num_tokens, num_padding, table, samples))
 
+    def _take_blocks(self, request: RequestState, num_tokens: int) -> None:
+        """Those that `request` lacks to hold `num_tokens` tokens."""
+        if added := self.kv.append(self._num_held(request), num_tokens):
+            self._new_blocks.setdefault(request.request_id, []).extend(added)
+
+    def _plain_decodes(self) -> Decodes:
+        requests = tuple(self._decodes.values())
+        slots = [request.slot for request in requests if request.slot is not None]  # which none of them is
+        return Decodes(requests, slots, [request.num_computed_tokens for request in requests])
+
     def _add(self, seq: ScheduledSeq) -> None:
-        request_id = seq.request.request_id
-        if request_id in self._seqs:
+        self._spend(seq.request.request_id, seq.num_tokens + seq.num_padding)
+        self._seqs[seq.request.request_id] = seq
+
+    def _spend(self, request_id: int, num_positions: int) -> None:
+        """Take so much of the budget for a request that is not scheduled yet."""
+        if request_id in self._decodes or request_id in self._seqs:
             raise PolicyError(f"r{request_id} is scheduled twice in one iteration")
-        self.budget_left -= seq.num_tokens + seq.num_padding
+        self.budget_left -= num_positions
         if self.budget_left < 0:
             raise PolicyError(
                 f"r{request_id} takes the iteration {-self.budget_left} tokens over its budget of "
                 f"{self.token_budget}: schedule at most budget_left tokens"
             )
-        self._seqs[request_id] = seq
 
     def _held(self) -> list[tuple[int, RequestState, Phase]]:
         """Slots that compute nothing: running requests without a token, finished ones not let go."""
-        held = [
-            (self._slot(request), request, Phase.STALLED)
-            for request in self.running
-            if request.request_id not in self._seqs
-        ]
+        held: list[tuple[int, RequestState, Phase]] = []
+        if len(self._decodes) + len(self._seqs) - len(self._padded) < len(self.running):
+            scheduled = self._decodes.keys() | self._seqs.keys()
+            stalled = [request for request in self.running if request.request_id not in scheduled]
+            held += [(self._slot(request), request, Phase.STALLED) for request in stalled]
         held += [(slot, holder, Phase.PADDING) for slot, holder in self.state.finished if slot not in self._padded]
         return held
 

@@ -15,10 +15,11 @@ class InvariantError(AssertionError):
 def check_plan(plan: Plan, state: SchedulerState) -> None:
     """Token budget, slots and batch agree before the plan runs."""
     _require(plan.num_tokens <= plan.token_budget, f"{plan.num_tokens} tokens > budget {plan.token_budget}")
-    slots = [seq.slot for seq in plan.seqs] + [slot for slot, _, _ in plan.held]
+    seqs = plan.seqs
+    slots = [seq.slot for seq in seqs] + [slot for slot, _, _ in plan.held]
     _require(len(set(slots)) == len(slots), f"a slot runs two sequences: {sorted(slots)}")
     _require(len(slots) <= state.config.max_num_seqs, f"{len(slots)} slots > {state.config.max_num_seqs}")
-    for seq in plan.seqs:
+    for seq in seqs:
         capacity = len(seq.block_table) * state.config.block_size
         _require(seq.start + seq.num_tokens <= capacity or not seq.num_tokens, f"{_name(seq.request)} overflows")
 

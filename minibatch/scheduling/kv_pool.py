@@ -53,6 +53,13 @@ class KVPool:
             del self.free_units[-draft.num_taken :]
         self.free_units.extend(draft.returned)
 
+    def take(self, num_units: int) -> list[int]:
+        """The first block of each of so many units, in the order in which they are handed out."""
+        rest = len(self.free_units) - num_units
+        taken = self.free_units[rest:][::-1]
+        del self.free_units[rest:]
+        return taken
+
     def release(self, block_table: Sequence[int]) -> None:
         self.free_units.extend(block_table[:: self.unit])
 

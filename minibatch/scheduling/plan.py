@@ -37,6 +37,18 @@ class ScheduledSeq(NamedTuple):  # long runs make millions, and frozen dataclass
     samples: bool = False
 
 
+class Decodes(NamedTuple):
+    """Sequences that compute one token each and sample the next, column by column.
+
+    Nearly all sequences of a long run are such, and columns are cheaper to make and to count than
+    a `ScheduledSeq` for each.
+    """
+
+    requests: Sequence[RequestState] = ()
+    slots: Sequence[int] = ()
+    starts: Sequence[int] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Swap:
     """KV of one request to copy between the device and host memory, in token order."""
@@ -58,20 +70,22 @@ class Plan(NamedTuple):
     """One iteration as the policy wants it. It changes nothing until the state commits it.
 
     Order of execution: `swap_out` copies blocks to the host, then `swap_in` copies blocks back
-    (a block may be in both), then one forward pass runs `seqs`.
+    (a block may be in both), then one forward pass runs the batch.
 
     Attributes:
-        seqs: the batch; empty when there is nothing to run now.
+        decodes: the batch as far as it is plain decodes.
+        others: the rest of it, behind them. Both are empty when there is nothing to run now.
         held: (slot, request, phase) of slots that compute nothing: stalled or padding.
         admitted: requests that enter a slot in this plan, in order (from waiting or swapped).
-        wake_ns: with empty `seqs`, the time at which the policy wants to be asked again, if that
+        wake_ns: with an empty batch, the time at which the policy wants to be asked again, if that
             may come before the next arrival.
         token_budget: the budget that the policy kept to, in tokens.
         new_blocks: blocks that requests get for this iteration.
         kv: what the plan takes from the pool and gives back to it.
     """
 
-    seqs: tuple[ScheduledSeq, ...] = ()
+    decodes: Decodes = Decodes()
+    others: tuple[ScheduledSeq, ...] = ()
     held: tuple[tuple[int, RequestState, Phase], ...] = ()
     admitted: tuple[tuple[RequestState, int], ...] = ()
     preempted: tuple[Preemption, ...] = ()
@@ -86,4 +100,21 @@ class Plan(NamedTuple):
     @property
     def num_tokens(self) -> int:
         """Token positions that this iteration computes, padding included."""
-        return sum(s.num_tokens + s.num_padding for s in self.seqs)
+        return len(self.decodes.requests) + sum(seq.num_tokens + seq.num_padding for seq in self.others)
+
+    @property
+    def num_seqs(self) -> int:
+        """Sequences of the batch."""
+        return len(self.decodes.requests) + len(self.others)
+
+    @property
+    def seqs(self) -> tuple[ScheduledSeq, ...]:
+        """The batch, one by one, made anew for each who asks; block tables are right until the plan is committed."""
+        new = {request.request_id: blocks for request, blocks in self.new_blocks}
+        decodes = []
+        for request, slot, start in zip(*self.decodes, strict=True):
+            added, table = new.get(request.request_id), request.block_table
+            if added:  # copied only where it grows: a long request's table is long
+                table = [*table, *added]
+            decodes.append(ScheduledSeq(request, slot, Phase.DECODE, start, 1, 0, table, samples=True))
+        return (*decodes, *self.others)

@@ -32,7 +32,7 @@ class Policy(Protocol):
         ...
 
     def schedule(self, state: SchedulerState) -> Plan:
-        """The next iteration; changes nothing. Without `seqs` nothing can run before `wake_ns`."""
+        """The next iteration; changes nothing. With an empty batch nothing can run before `wake_ns`."""
         ...
 
 

@@ -48,6 +48,8 @@ class SchedulerState:
     @property
     def finished(self) -> list[tuple[int, RequestState]]:
         """Finished requests that still hold a slot, with the slot."""
+        if not self.finished_slots:
+            return []
         holders = ((slot, self.slots[slot]) for slot in self.finished_slots)
         return [(slot, holder) for slot, holder in holders if holder is not None]
 
@@ -85,26 +87,23 @@ class SchedulerState:
             self._admit(request, slot)
         for request, blocks in plan.new_blocks:
             request.block_table.extend(blocks)
-        finished = []
-        for seq in plan.seqs:
-            request = seq.request
-            request.num_computed_tokens += seq.num_tokens
-            if seq.samples and self._append_token(request, token_ids[request.request_id]):
-                finished.append((request, request.block_table))
-                self._finish(request)
-        self._release_slots()
-        return finished
+        ended = []
+        for request in plan.decodes.requests:
+            request.num_computed_tokens += 1
+            if self._append_token(request, token_ids[request.request_id]):
+                ended.append(request)
+        for seq in plan.others:
+            seq.request.num_computed_tokens += seq.num_tokens
+            if seq.samples and self._append_token(seq.request, token_ids[seq.request.request_id]):
+                ended.append(seq.request)
+        return self._finish(ended)
 
     def finish_written(self, requests: Sequence[RequestState]) -> list[tuple[RequestState, list[int]]]:
         """Let those of `requests` go that have written all that they may; returned as `commit` does."""
-        finished = []
-        for request in requests:
-            if request.num_computed_tokens == request.last_computed:
-                request.finish_reason = FinishReason.LENGTH
-                finished.append((request, request.block_table))
-                self._finish(request)
-        self._release_slots()
-        return finished
+        ended = [request for request in requests if request.num_computed_tokens == request.last_computed]
+        for request in ended:
+            request.finish_reason = FinishReason.LENGTH
+        return self._finish(ended)
 
     def change(self, config: SchedulerConfig, hold_slots: bool) -> None:
         """Go on with other knobs. Requests stay where they are, whatever knobs they came in under.
@@ -185,13 +184,18 @@ class SchedulerState:
             return False
         return True
 
-    def _finish(self, request: RequestState) -> None:
-        request.status = Status.FINISHED
-        self.running.remove(request)
-        self.pool.release(request.block_table)
-        request.block_table = []
-        if request.slot is not None:
-            insort(self.finished_slots, request.slot)
+    def _finish(self, requests: Sequence[RequestState]) -> list[tuple[RequestState, list[int]]]:
+        """Let `requests` go; returned with the blocks that each gave back."""
+        finished = [(request, request.block_table) for request in requests]
+        for request in requests:
+            request.status = Status.FINISHED
+            self.running.remove(request)
+            self.pool.release(request.block_table)
+            request.block_table = []
+            if request.slot is not None:
+                insort(self.finished_slots, request.slot)
+        self._release_slots()
+        return finished
 
     def _release_slots(self) -> None:
         if self.hold_slots and self.running:

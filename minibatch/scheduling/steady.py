@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import chain
 
 from minibatch.recording.reasons import WAITS, Code
 from minibatch.recording.schema import Phase
@@ -49,7 +48,7 @@ class SteadyRun:
         else:
             self.held = state.finished
         self._needs: list[int] = []
-        self._until_finish = min([request.last_computed - request.num_computed_tokens for request in self.decodes])
+        self._until_finish = min([r.last_computed - start for r, start in zip(self.decodes, self.starts, strict=True)])
         self.num_steps = min(self._until_finish, LONGEST)
 
     @property
@@ -100,8 +99,10 @@ class SteadyRun:
 
         Returns the blocks that they took, and who finished with the last one, as `SchedulerState.commit` does.
         """
-        num_steps, batch, units = self.num_steps, len(self.decodes), self._state.pool.free_units
-        taken = [(need // batch, self.decodes[need % batch], units.pop()) for need in self._needs]
+        num_steps, batch, blocks = self.num_steps, len(self.decodes), self._state.pool.take(len(self._needs))
+        taken = [
+            (need // batch, self.decodes[need % batch], block) for need, block in zip(self._needs, blocks, strict=True)
+        ]
         for _, request, block in taken:
             request.block_table.append(block)
         tokens = [token_id] * num_steps
@@ -116,9 +117,13 @@ class SteadyRun:
         if not pool.paged:
             return []
         size, stop = pool.block_size, num_steps * batch
-        firsts = [len(r.block_table) * size - r.num_computed_tokens for r in self.decodes]
-        needs = [range(first * batch + place, stop, size * batch) for place, first in enumerate(firsts)]
-        return sorted(chain.from_iterable(needs))
+        needs: list[int] = []
+        for place, (request, start) in enumerate(zip(self.decodes, self.starts, strict=True)):
+            first = len(request.block_table) * size - start
+            if first < num_steps:
+                needs += range(first * batch + place, stop, size * batch)
+        needs.sort()
+        return needs
 
 
 def steady_run(policy: Policy, state: SchedulerState, latest: Plan, exact: bool) -> SteadyRun | None:
@@ -129,23 +134,21 @@ def steady_run(policy: Policy, state: SchedulerState, latest: Plan, exact: bool)
     Args:
         exact: every number of every reason matters; else only what the head of the queue waits for.
     """
-    if (
-        not getattr(policy, "repeats_decodes", False)
-        or state.eos_token_id is not None
-        or not state.running
-        or any(request.is_prefilling for request in state.running)
-    ):
+    if not getattr(policy, "repeats_decodes", False) or state.eos_token_id is not None or not state.running:
         return None
     if state.waiting or state.swapped:
         is_known = _is_repeated(latest, len(state.running)) or (not exact and _waits_on(latest, state))
         if not is_known:
             return None
+    if any(request.num_computed_tokens < request.prefill_end for request in state.running):
+        return None
     return SteadyRun(state)
 
 
 def _is_repeated(plan: Plan, num_running: int) -> bool:
     """Whether the plan had everybody decode who runs now, and changed nothing else."""
-    return _only_decodes(plan) and sum(seq.phase is Phase.DECODE for seq in plan.seqs) == num_running
+    num_decodes = len(plan.decodes.requests) + sum(seq.phase is Phase.DECODE for seq in plan.others)
+    return _only_decodes(plan) and num_decodes == num_running
 
 
 def _waits_on(plan: Plan, state: SchedulerState) -> bool:
@@ -158,7 +161,7 @@ def _waits_on(plan: Plan, state: SchedulerState) -> bool:
     if state.hold_slots:
         return _only_decodes(plan)
     codes = [reason.code for reason in plan.reasons if reason.code in WAITS]
-    still_here = len(plan.seqs) + len(plan.held) == len(state.running)
+    still_here = plan.num_seqs + len(plan.held) == len(state.running)
     return not plan.preempted and not state.swapped and still_here and codes in ([Code.WAITS_SLOT], [Code.WAITS_BLOCKS])
 
 
@@ -166,7 +169,7 @@ def _only_decodes(plan: Plan) -> bool:
     return (
         not plan.admitted
         and not plan.preempted
-        and all(seq.phase is not Phase.PREFILL for seq in plan.seqs)
+        and all(seq.phase is not Phase.PREFILL for seq in plan.others)
         and all(phase is Phase.PADDING for _, _, phase in plan.held)
         and all(reason.code in WAITS for reason in plan.reasons)
     )

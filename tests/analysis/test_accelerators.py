@@ -24,7 +24,7 @@ RIDGES = {
 def batch(num_seqs: int, num_tokens: int, start: int = 0) -> Plan:
     requests = [RequestState(Request(i, (1,) * 4096)) for i in range(num_seqs)]
     return Plan(
-        seqs=tuple(ScheduledSeq(r, i, Phase.PREFILL, start, num_tokens, samples=True) for i, r in enumerate(requests))
+        others=tuple(ScheduledSeq(r, i, Phase.PREFILL, start, num_tokens, samples=True) for i, r in enumerate(requests))
     )
 
 

@@ -96,7 +96,7 @@ class Driver:
         )
 
     def run(self, *seqs: ScheduledSeq) -> dict[int, int]:
-        result = self.executor.execute(Plan(seqs=seqs))
+        result = self.executor.execute(Plan(others=seqs))
         for seq in seqs:
             seq.request.num_computed_tokens += seq.num_tokens
             if seq.samples:

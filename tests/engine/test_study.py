@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -55,6 +56,20 @@ def test_every_executor_gives_the_same_bit_for_bit(backend: Backend) -> None:
     assert set(found) == set(POINTS)
     for point, outcome in found.items():
         assert_equal(outcome, run_point(STUDY, point))
+
+
+def test_a_run_leaves_no_cycles() -> None:
+    """So it can do without the garbage collector, which it leaves as it was."""
+    gc.collect()
+    gc.disable()
+    try:
+        run_point(STUDY, POINTS[0])
+        assert not gc.isenabled()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+    run_point(STUDY, POINTS[0])
+    assert gc.isenabled()
 
 
 def test_no_more_points_are_begun_once_it_is_stopped() -> None:

@@ -13,7 +13,7 @@ from minibatch.analysis.timeline import Timeline
 from minibatch.engine.loop import Engine
 from minibatch.engine.roofline_executor import RooflineExecutor
 from minibatch.engine.tally import Tally
-from minibatch.recording.outcome import NUM_BINS, Outcome, gap_bin, gap_bins, gap_values
+from minibatch.recording.outcome import NUM_BINS, Outcome, gap_bin, gap_bins, gap_values, lowest_gap
 from minibatch.recording.schema import Recording
 from minibatch.scheduling import POLICIES, find_policy
 from minibatch.scheduling.config import SchedulerConfig
@@ -85,6 +85,7 @@ def test_tally_and_recording_agree(
 def test_gaps_are_counted_to_within_a_percent(gaps: list[int]) -> None:
     bins = gap_bins(np.array(gaps))
     assert bins.tolist() == [gap_bin(gap) for gap in gaps]
+    assert all(lowest_gap(place) <= gap < lowest_gap(place + 1) for gap, place in zip(gaps, bins.tolist(), strict=True))
     values = gap_values()
     assert (np.diff(values) > 0).all()
     for gap, place in zip(gaps, bins.tolist(), strict=True):

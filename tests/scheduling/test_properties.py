@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from minibatch.analysis.ledger import request_ledger, slot_ledger
 from minibatch.analysis.timeline import Timeline
+from minibatch.engine.costs import total
 from minibatch.recording import storage
 from minibatch.recording.schema import Phase, Recording
 from minibatch.scheduling import POLICIES
@@ -86,6 +87,24 @@ def test_scheduling_is_a_pure_decision(workload, config, policy):
         assert (first.seqs, first.held, first.admitted) == (second.seqs, second.held, second.admitted)
         assert (first.preempted, first.new_blocks) == (second.preempted, second.new_blocks)
         assert snapshot(engine) == before
+        if engine.step() is None:
+            break
+
+
+@settings(deadline=None)
+@given(workloads, configs(), st.sampled_from(list(POLICIES)))
+def test_a_batch_counts_the_same_by_columns_and_one_by_one(workload, config, policy):
+    engine = engine_of(requests_of(workload), policy, config)
+    for _ in range(30):
+        plan = engine.policy.schedule(engine.state)
+        seqs = plan.seqs
+        assert total(plan.others, plan.decodes.starts) == total(seqs)
+        assert plan.num_seqs == len(seqs)
+        assert plan.num_tokens == sum(seq.num_tokens + seq.num_padding for seq in seqs)
+        for seq in seqs:
+            stop = seq.start + seq.num_tokens
+            assert seq.samples == (seq.num_tokens > 0 and stop == seq.request.num_tokens)
+            assert stop <= len(seq.block_table) * config.block_size or not seq.num_tokens
         if engine.step() is None:
             break
 
