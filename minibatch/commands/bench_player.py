@@ -1,4 +1,4 @@
-"""`bench-player`: how smooth the player is in a headless Chromium, and whether it grows."""
+"""`bench-player`: how smooth the player is in a headless Chromium, whether it grows, how soon lessons can be used."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("bench-player", help=__doc__.split(": ")[1], description=__doc__)
     parser.add_argument("--seconds", type=float, default=10, help="of each sample of frames (default: 10)")
     parser.add_argument("--profile", type=Path, metavar="FOLDER", help="write a CPU profile of each sample there")
-    parser.add_argument("--only", choices=("frames", "growth", "app"), help="one part alone")
+    parser.add_argument("--only", choices=("frames", "growth", "pages", "app"), help="one part alone")
     parser.set_defaults(execute=execute)
 
 
@@ -48,6 +48,8 @@ def execute(options: argparse.Namespace) -> int:
                 _frames(browser, page, options, console)
             if options.only in (None, "growth"):
                 _page_growth(browser, page, console)
+        if options.only in (None, "pages"):
+            _pages(browser, Path(folder) / "site", console)
         if options.only in (None, "app"):
             _app(browser, console)
     return 0
@@ -143,6 +145,23 @@ def _growth(title: str, bench: Bench, again: Callable[[int], None], console: Con
         held = bench.standing()
         heap, loops = f"{held.heap:.1f} MB", f"{held.loops:.2f}"
         table.add_row(str(count * TIMES), heap, str(held.nodes), str(held.listeners), loops)
+    console.print(table)
+
+
+def _pages(browser: sync_api.Browser, site: Path, console: Console) -> None:
+    from minibatch.ui.player.bench_pages import SLOW, openings
+    from minibatch.ui.site import write_site
+
+    with console.status("writing the site"):
+        write_site(site, lambda name, size: None)
+    title = f"Pages of the site, from navigation: ms; in brackets on a processor {SLOW} times slower"
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
+    for name in ("page", "kB", "first control answers", "last long task ends", "longest task", "load"):
+        table.add_column(name, justify="left" if name == "page" else "right")
+    for (name, here), (_, there) in zip(openings(browser, site), openings(browser, site, SLOW), strict=True):
+        size = f"{(site / f'{name}.html').stat().st_size / 1000:.0f}"
+        pairs = ((here.usable, there.usable), (here.quiet, there.quiet), (here.longest, there.longest))
+        table.add_row(name, size, *(f"{ms:.0f} ({slow:.0f})" for ms, slow in pairs), _load())
     console.print(table)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright import sync_api
 
 from minibatch.recording.schema import Recording
+from minibatch.ui.player import bench_pages
 from minibatch.ui.player.bench import Bench
 from minibatch.ui.player.page import page_html
 
@@ -31,3 +33,16 @@ def test_bench_sees_frames_and_what_the_page_holds(
     assert abs(after.nodes - before.nodes) < 0.05 * before.nodes
     assert bench.left == []
     context.close()
+
+
+def test_bench_sees_when_a_page_answers(
+    chromium: sync_api.Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench_pages, "VISITS", 1)
+    busy = "<script>const end = performance.now() + 200; while (performance.now() < end);</script>"
+    card = "<section class='mbl-card'><button disabled>Up</button><button>Down</button></section>"
+    (tmp_path / "lesson.html").write_text(f"<!doctype html>{busy}{card}", encoding="utf-8")
+    ((name, opening),) = bench_pages.openings(chromium, tmp_path)
+    assert name == "lesson"
+    assert opening.longest >= 200
+    assert opening.usable > 200
