@@ -77,7 +77,7 @@ function lessonChartConfig(theme) {
     mark: { color: theme.accent },
     line: { strokeWidth: 2 * scale },
     point: { size: 60 * scale },
-    range: { category: [theme.accent, ink, muted] },
+    range: { category: [theme.accent, ink, muted, muted] },
   };
 }
 

@@ -83,6 +83,7 @@ class Explore {
   #giveUp() {
     const found = this.block.settings.find((setting) => setting.found);
     this.#go(found);
+    this.status.textContent = "";
     this.card.commit(false, this.block.settings.indexOf(found));
   }
 

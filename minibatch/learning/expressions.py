@@ -45,7 +45,7 @@ class Figures:
         found = self._reference(node)
         if found is None:
             value = self._number(node, {})
-            found = Figure(value, three_figures(value), self._standing(node))
+            found = Figure(value, _plainly(value), self._standing(node))
         shown = _styled(found.value, style) if style else found.words
         return Figure(found.value, localised(shown, self.words), self.words.get(found.standing, found.standing))
 
@@ -185,11 +185,18 @@ def _metric(name: str, metrics: Metrics, clock: str) -> Figure:
     return Figure(float(value), metric_words(name, value), clock)
 
 
+def _plainly(value: float) -> str:
+    """A sum without a unit; of a whole number every digit that it has."""
+    return f"{value:,.0f}" if abs(value - round(value)) < 1e-9 * max(1.0, abs(value)) else three_figures(value)
+
+
 def metric_words(name: str, value: float | None) -> str:
     """A metric with its unit, as the table shows it."""
     row = METRIC_ROWS.get(name)
     if row is None or value is None:
         return three_figures(value)
+    if row.unit == "s" and abs(value) < 1:
+        return f"{row.show(1000 * value)} ms"
     return f"{row.show(value)} {row.unit}".strip()
 
 

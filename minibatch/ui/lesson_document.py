@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from minibatch.analysis.formats import plural
 from minibatch.learning.blocks import Block
 from minibatch.learning.errors import Problem
 from minibatch.learning.expressions import Figures
@@ -95,7 +96,10 @@ def document_bytes(document: Document) -> bytes:
 def payload(spec: Spec, policies: list[str] | None = None) -> str:
     """A run for the player, in base64."""
     runs = [run for run in run_of(spec) if policies is None or run.header.policy in policies]
-    return base64.b64encode(pack(_checked(runs), {"id": "lesson", "link": None})).decode()
+    options: dict[str, Any] = {"id": "lesson", "link": None}
+    if "requests" in spec:  # they come from no file and no scenario that a title could name
+        options |= {"title": plural(len(spec["requests"]), "request"), "watch": ""}
+    return base64.b64encode(pack(_checked(runs), options)).decode()
 
 
 def _checked(runs: list[Recording]) -> list[Recording]:

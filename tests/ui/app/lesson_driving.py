@@ -210,7 +210,7 @@ def answer_explore(card: Locator, block: Block) -> None:
         _turn(card, block, near)
         _misses(card, block, near)
     card.get_by_role("button", name="Show a setting that does it").click()
-    judged(card, block, "wrong", "This setting does it.")
+    judged(card, block, "wrong", "Here is one that does it.")
     _shows(card, block, found)
     again(card)
     _turn(card, block, miss)
