@@ -30,13 +30,15 @@ def execute(options: argparse.Namespace) -> int:
     scenarios = [find_scenario(name) for name in options.scenarios]
     options.out.mkdir(parents=True, exist_ok=True)
     for scenario in scenarios:
+        model = options.model or scenario.model
         job = Job(
             policies=tuple(POLICIES),
             config=SchedulerConfig(**scenario.knobs),
             scenario=scenario.name,
-            model=options.model or scenario.model,
+            model=model,
             device=options.device,
-            temperature=0.6,
+            # Random weights write noise all the same, and drawing from a flat distribution means sorting all of it.
+            temperature=0.0 if model.startswith("random:") else 0.6,
             top_p=0.9,
         )
         with job_progress() as on_progress:

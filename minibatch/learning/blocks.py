@@ -85,7 +85,8 @@ class Blocks:
         if scenario is None:
             raise ValueError(f"run_here is set and run {run!r} is no recording of a scenario: expected one of them")
         policies = options.get("policies") or self.runs[run].get("policies") or list(POLICIES)
-        return {"scenario": scenario.name, "model": scenario.model, "policies": ",".join(policies)}
+        again = {"scenario": scenario.name, "model": scenario.model, "policies": ",".join(policies)}
+        return again | ({"temperature": "0"} if scenario.model.startswith("random:") else {})
 
     def _chart(self, fields: Fields) -> Block:
         kind = fields.one_of("type", ("bars", "lines", "points"), "bars")
