@@ -42,7 +42,7 @@ def page() -> None:
 
 def _wanted(lesson_id: str, language: str) -> tuple[bytes, list[Notice]]:
     """A lesson; where there is none, or it is broken, the list of those there are."""
-    folder = lesson_folder(lesson_id)
+    folder = lesson_folder(lesson_id, FOLDER)
     if folder is None:
         missing = [Notice(f"There is no lesson {lesson_id!r}.", "warning")] if lesson_id else []
         return _index(language), missing
@@ -70,8 +70,8 @@ def _room() -> bytes:
 
 
 def _index(language: str) -> bytes:
-    document = index_document(language)
-    return _packed(document if language in document["languages"] else index_document())
+    document = index_document(language, FOLDER)
+    return _packed(document if language in document["languages"] else index_document(root=FOLDER))
 
 
 def _packed(document: Document) -> bytes:
