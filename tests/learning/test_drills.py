@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from minibatch.learning.drills import Drill, make_drills
+from minibatch.learning.drill import Drill
+from minibatch.learning.drills import make_drills
 
 ALL = {drill.id: drill for drill in make_drills(count=None)}
 
