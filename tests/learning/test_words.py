@@ -107,7 +107,7 @@ unit: x
 run: two
 policy: static
 knobs: {max_num_seqs: [1, 2]}
-show: [duration]
+show: [mean_ttft_ms]
 ask: A.
 find: slot_padding > 0.2
 ```
@@ -123,5 +123,5 @@ find: slot_padding > 0.2
     assert [shown for _, shown in figures[1:]] == ["131.072 Bytes", "0,333"]
     assert figures[0][1].replace(",", ".") == re.findall(r">([\d.]+)<", english.blocks[0]["html"])[0]
     assert (claim["words"], predict["answer_words"]) == ("3,35 TB/s", "1,25×")
-    assert explore["show"][0]["label"] == "Zeit, bis alle fertig sind"
-    assert all("," in setting["words"]["duration"] for setting in explore["settings"])
+    assert explore["show"][0]["label"] == "TTFT, Mittel"
+    assert all(re.fullmatch(r"\d+,\d+ ms", setting["words"]["mean_ttft_ms"]) for setting in explore["settings"])

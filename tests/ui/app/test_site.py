@@ -1,0 +1,116 @@
+"""Lessons and the interview room as a static site, opened from disk without a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright import sync_api
+from playwright.sync_api import expect
+
+from minibatch.learning.check import check_lessons, check_room
+from minibatch.ui.site import write_site
+from tests.ui.app.lesson_driving import CARDS, NAMES, all_is_told, block_of, lessons, right_votes, texts, walk
+from tests.ui.app.places import carry_progress, opened, visit_the_room
+from tests.ui.axe import violations
+from tests.ui.browser import Watched
+
+MOST_BYTES = 15_000_000
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site")
+    assert write_site(out, lambda name, size: None) < MOST_BYTES
+    return out
+
+
+def test_the_lessons_and_the_room_are_sound() -> None:
+    """Here and not beside the other tests of the check: the site below takes the same runs."""
+    for path, problems in (*check_lessons(), *check_room()):
+        assert problems == [], path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lesson_of_the_site_from_first_to_last_block_offline(
+    chromium: sync_api.Browser, site: Path, name: str
+) -> None:
+    lesson = site / f"{name}.html"
+    context = chromium.new_context(
+        offline=True, viewport={"width": 390, "height": 900}, color_scheme="dark", reduced_motion="reduce"
+    )
+    watched = Watched(context.new_page(), lesson.as_uri())
+    watched.page.goto(lesson.as_uri())
+    walk(watched.page, lessons()[name])
+    assert watched.errors == []
+    watched.page.reload()
+    all_is_told(watched.page, lessons()[name])  # answers are kept in the browser
+    assert watched.page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+    assert violations(watched.page) == []
+    assert [url for url in watched.outside if not url.startswith(site.as_uri())] == []
+    context.close()
+
+
+def test_the_site_has_no_barrier(chromium: sync_api.Browser, site: Path) -> None:
+    for name in ("index", "interview", "claims"):
+        context = chromium.new_context(offline=True)
+        watched = Watched(context.new_page(), (site / f"{name}.html").as_uri())
+        watched.page.goto((site / f"{name}.html").as_uri())
+        expect(watched.page.locator("h1").first).to_be_visible()
+        assert watched.errors == []
+        assert violations(watched.page) == [], name  # last: axe asks for the style sheet, which the policy refuses
+        context.close()
+
+
+def test_progress_goes_to_another_browser_as_a_file(chromium: sync_api.Browser, site: Path, tmp_path: Path) -> None:
+    with opened(chromium, site.as_uri()) as place:
+        carry_progress(place, tmp_path)
+
+
+def test_the_interview_room(chromium: sync_api.Browser, site: Path) -> None:
+    with opened(chromium, site.as_uri()) as place:
+        visit_the_room(place)
+
+
+def test_the_handout_holds_charts_that_were_never_seen(chromium: sync_api.Browser, site: Path) -> None:
+    lesson = lessons()["mistakes"]
+    page = chromium.new_page(viewport={"width": 720, "height": 400}, color_scheme="dark")
+    page.goto((site / "mistakes.html").as_uri())
+    paper = page.pdf()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    for block in lesson.blocks:
+        element = block_of(page, block)
+        if block["kind"] == "chart":
+            expect(element.locator("svg")).to_be_visible()
+            ink = element.locator("svg text").first.get_attribute("fill") or ""
+            assert int(ink[1:3], 16) < 128, "dark on white, whatever the theme"
+        elif block["kind"] == "text":
+            expect(element).to_be_visible()
+        elif block["kind"] in CARDS:
+            expect(element.locator(".mbl-ask")).to_be_visible()
+            expect(element.locator(".mbl-reveal")).to_be_hidden()
+    page.emulate_media(media="null")
+    assert len(page.pdf()) == len(paper), "the first sheet of paper lacks nothing either"
+    page.close()
+
+
+def test_hands_are_counted_for_every_kind_of_card(chromium: sync_api.Browser, site: Path) -> None:
+    page = chromium.new_page()
+    page.goto((site / "continuous.html").as_uri() + "?present=1")
+    following = page.get_by_role("toolbar", name="Present").get_by_role("button", name="Next")
+    for block in lessons()["continuous"].blocks:
+        if block["kind"] != "notes":
+            following.click()
+        if block["kind"] not in CARDS:
+            continue
+        card = block_of(page, block)
+        expect(card).to_be_visible()
+        options = texts(card, ".mbl-hands .mbl-poll-text")
+        assert 2 <= len(options) == len(set(options))
+        if votes := right_votes(card, block):
+            assert sum(option in votes for option in options) == 1
+        card.locator(".mbl-hands input").nth(0).fill("3")
+        card.locator(".mbl-hands input").nth(1).fill("1")
+        assert texts(card, ".mbl-share")[:2] == ["75 %", "25 %"]
+    page.close()
