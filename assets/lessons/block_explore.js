@@ -117,12 +117,14 @@ class Explore {
     return el("td", { class: isBetter ? "mbl-better" : isWorse ? "mbl-worse" : null }, el("span", { "aria-hidden": "true", text: rises ? "▲" : "▼" }), percent, spoken);
   }
 
-  /** Settings to vote for, one of which does what was asked. */
+  /** Settings to vote for in their order, one of which does what was asked. */
   poll() {
     const { block, context } = this;
-    const inWords = ({ values }) => Object.entries(values).map(([name, value]) => `${name} ${this.#valueWords(value)}`).join(", ");
+    const isOne = block.knobs.length === 1;
+    const inWords = ({ values }) => Object.entries(values).map(([name, value]) => `${isOne ? "" : `${name} `}${this.#valueWords(value)}`).join(", ");
     const [found, others] = [true, false].map((isFound) => block.settings.filter((setting) => setting.found === isFound).map(inWords));
-    return pollOptions(found[0], others, `${context.doc.id} ${block.key}`);
+    const order = block.settings.map(inWords);
+    return pollOptions(found[0], others, `${context.doc.id} ${block.key}`).sort((a, b) => order.indexOf(a.text) - order.indexOf(b.text));
   }
 
   #valueWords(value) {

@@ -60,11 +60,15 @@ function logStrip(answer, block, { words, marks }) {
     el("span", { style: `left:${at(distance)}`, class: distance > 0 ? "mbl-strip-left" : "mbl-strip-right", text: words("you_said", { said: withUnit(answer, block.unit, marks) }) }));
 }
 
-/** Four sizes to vote for: a grid of 1 and 3 in every decade that gives away nothing by its place. */
-function guessesFor(block, context) {
-  if (!(block.answer > 0)) return null;
-  const nearest = Math.round(Math.log10(block.answer) * 2);
-  const first = nearest - context.chance(block, 4);
-  const size = (k) => (k % 2 === 0 ? 1 : 3) * 10 ** Math.floor(k / 2);
-  return [0, 1, 2, 3].map((k) => context.words("about", { value: withUnit(size(first + k), block.unit, context.marks) }));
+/** Four numbers to vote for, each twice the one before; the answer is one of them, and not always in one place. */
+function guessesFor({ answer, unit, key }, context) {
+  if (!(answer > 0)) return null;
+  const isCount = Number.isInteger(answer);
+  const most = unit === "%" && answer <= 100 ? 100 : Infinity;
+  const places = [0, 1, 2, 3].filter((place) => answer * 2 ** (3 - place) <= most && !(isCount && answer < 2 ** place));
+  const place = places.length ? places[context.chance({ key }, places.length)] : most === 100 ? 3 : 0;
+  const round = (value) => (isCount ? Math.round(value) : Number(value.toPrecision(2)));
+  return [0, 1, 2, 3].map((k) => ({
+    text: context.words("about", { value: withUnit(round(answer * 2 ** (k - place)), unit, context.marks) }), isRight: k === place,
+  }));
 }

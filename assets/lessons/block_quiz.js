@@ -24,13 +24,14 @@ function choiceCard(block, context, kicker) {
   const isMany = block.options.filter((option) => option.right).length > 1;
   const order = shuffledOrder(block.options.length, `${context.doc.id} ${block.key}`);
   const name = `mbl-choice-${context.doc.id}-${block.key}`;
-  const rows = order.map((index) => {
+  const rows = order.map((index, place) => {
+    const letter = String.fromCharCode(65 + place);
     const option = block.options[index];
     const input = el("input", { type: isMany ? "checkbox" : "radio", name });
     const sign = el("span", { class: "mbl-sign" });
     const why = el("div", { class: "mbl-why" });
-    const element = el("div", { class: "mbl-option" }, el("label", {}, input, safeHtml("span", "mbl-option-text", option.html), sign), why);
-    return { index, option, input, sign, why, element };
+    const element = el("div", { class: "mbl-option" }, el("label", {}, input, el("span", { class: "mbl-letter", text: letter }), safeHtml("span", "mbl-option-text", option.html), sign), why);
+    return { index, letter, option, input, sign, why, element };
   });
   const chosen = () => rows.filter(({ input }) => input.checked).map(({ index }) => index).sort((a, b) => a - b);
   const commit = commitButton(words, () => {
@@ -64,7 +65,7 @@ function choiceCard(block, context, kicker) {
   const legend = el("legend", { text: words(isMany ? "choose_all" : "choose_one") });
   card.controls.append(el("fieldset", {}, legend, ...rows.map(({ element }) => element)), commit);
   card.begin();
-  return { element: card.element, card, poll: rows.map(({ element }) => element.querySelector(".mbl-option-text").textContent.trim()) };
+  return { element: card.element, card, poll: rows.map(({ letter, option }) => ({ text: letter, isRight: Boolean(option.right) })) };
 }
 
 function scheduleCard(block, context, kicker) {

@@ -5,20 +5,20 @@ import { shuffledOrder } from "./lesson_parts.js";
 
 const MOST_HANDS = 4;
 
-/** What to vote for: the right option among a few others, in an order that gives nothing away. */
+/** What to vote for, as {text, isRight}: the right option among a few others, in an order that gives nothing away. */
 export function pollOptions(right, others, seed) {
   const chosen = shuffledOrder(others.length, seed).slice(0, MOST_HANDS - 1).map((k) => others[k]);
-  const options = [right, ...chosen];
+  const options = [{ text: right, isRight: true }, ...chosen.map((text) => ({ text, isRight: false }))];
   return shuffledOrder(options.length, `poll ${seed}`).map((k) => options[k]);
 }
 
-/** Counts for some options, as bars. Nothing of it is kept. */
+/** Counts for some options, as bars; the right one is marked once the card has told it. Nothing of it is kept. */
 export function handsPoll(options, words) {
-  const rows = options.map((option) => {
+  const rows = options.map(({ text: option, isRight }) => {
     const input = el("input", { type: "number", min: 0, max: 9999, step: 1, inputmode: "numeric", "aria-label": words("hands_for", { option }), on: { input: () => draw() } });
     const fill = el("i");
     const share = el("span", { class: "mbl-share" });
-    return { input, fill, share, element: el("li", {}, el("span", { class: "mbl-poll-text", text: option }), input, el("span", { class: "mbl-poll-bar" }, fill), share) };
+    return { input, fill, share, element: el("li", { "data-right": isRight || null }, el("span", { class: "mbl-poll-text", text: option }), input, el("span", { class: "mbl-poll-bar" }, fill), share) };
   });
   const countOf = ({ input }) => Math.max(0, Math.min(9999, Math.floor(input.valueAsNumber) || 0));
   const draw = () => {

@@ -5,6 +5,8 @@ import { handsPoll } from "./poll.js";
 
 const FORWARD_KEYS = ["PageDown", "ArrowRight", "ArrowDown"];
 const BACK_KEYS = ["PageUp", "ArrowLeft", "ArrowUp"];
+const NEARLY = 12; // pixels that nobody misses
+const SCREENFUL = 0.8;
 const TYPED_TAGS = ["INPUT", "TEXTAREA", "SELECT"];
 
 /** Shows blocks of a lesson one after the other; notes go with the block before them. */
@@ -69,8 +71,10 @@ export class Present {
 
   /** Tell what is right; whether there was something to tell. */
   #tell() {
-    const told = this.stages[this.at].card?.tell() ?? false;
+    const { card } = this.stages[this.at];
+    const told = card?.tell() ?? false;
     this.#draw(false);
+    if (told) card.result.scrollIntoView({ block: "nearest" });
     return told;
   }
 
@@ -86,14 +90,26 @@ export class Present {
   #key(event) {
     if (!this.isOn || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
     const target = event.composedPath()[0];
-    const isTyping = TYPED_TAGS.includes(target?.tagName) && !event.key.startsWith("Page");
-    if (event.key !== "Escape" && (isTyping || target?.closest?.(".mb-player, .mbl-board, dialog"))) return;
+    const isClicker = event.key.startsWith("Page"); // its keys are the lesson's, wherever the focus was left
+    const isElsewhere = TYPED_TAGS.includes(target?.tagName) || target?.closest?.(".mb-player, .mbl-board");
+    if (event.key !== "Escape" && (target?.closest?.("dialog") || (isElsewhere && !isClicker))) return;
     const by = FORWARD_KEYS.includes(event.key) ? 1 : BACK_KEYS.includes(event.key) ? -1 : 0;
     if (!by && event.key !== "Escape") return;
     if (event.key === "Escape" && target?.closest?.("dialog, .mb-present")) return;
     event.preventDefault();
     event.stopPropagation();
     if (!by) this.leave();
-    else if (by < 0 || event.key !== "PageDown" || !this.#tell()) this.move(by); // the clicker tells first, then goes on
+    else if (!isClicker || !this.#clicked(by)) this.move(by);
+  }
+
+  /** What a clicker does before it goes on: show the rest of a long block, and tell. @returns {boolean} whether it did */
+  #clicked(by) {
+    const { scrollTop, scrollHeight, clientHeight } = this.root;
+    const left = by > 0 ? scrollHeight - clientHeight - scrollTop : scrollTop;
+    if (left > NEARLY) {
+      this.root.scrollTop += by * Math.min(left, SCREENFUL * clientHeight);
+      return true;
+    }
+    return by > 0 && this.#tell();
   }
 }

@@ -87,7 +87,7 @@ def _form(piece: Piece) -> str:
     if not isinstance(options, list):
         return form
     right = [str(at) for at, option in enumerate(options, 1) if isinstance(option, dict) and option.get("right")]
-    return f"{form} of {len(options)} options, right: {', '.join(right)}"
+    return f"{form} of {len(options)} options of which right: {', '.join(right)}"
 
 
 def check_room() -> Iterator[tuple[Path, list[Problem]]]:

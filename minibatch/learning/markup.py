@@ -107,6 +107,8 @@ def _mapping(path: Path, text: str, line: int, name: str) -> Mapping[str, Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or "it can't be parsed"
+        if what.startswith("mapping values"):
+            what = "put quotes around a text that has a colon in it"
         raise LessonError(Problem(path, line + (mark.line if mark else 0), f"{name} must be YAML: {what}")) from None
     except ValueError as error:  # a date that can't be
         raise LessonError(Problem(path, line, f"{name} must be YAML: {error}")) from None

@@ -62,6 +62,7 @@ def test_an_order_that_a_run_contradicts_is_refused(tmp_path: Path) -> None:
         ("A [link](lesson:nowhere).\n", 0, "a link leads to lesson 'nowhere': expected one of tiny"),
         (block("quiz", *QUIZ[:3], "options: [a, b]"), 0, "expected at least one option with `right: true`"),
         (block("quiz", "ask: [unclosed"), 1, "the block quiz must be YAML"),
+        (block("quiz", "ask: This: that?"), 1, "must be YAML: put quotes around a text that has a colon in it"),
         (
             block("explore", "run: two", "policy: static", "knobs: {max_num_seqs: [1, 2]}", "show: [duration]",
                   "ask: A.", "find: duration < 0"),
@@ -109,7 +110,7 @@ def test_front_matter_that_is_wrong_is_said(tmp_path: Path, front: str, expected
 
 CLAIM = block("claim", "id: h100-flops")
 ORDER = block("quiz", "type: order", "ask: Q.", "explain: E.", "items: [a, b, c]")
-CHOICE = "quiz (choice) of 2 options, right: 1"
+CHOICE = "quiz (choice) of 2 options of which right: 1"
 NUMBER = block("quiz", "type: number", "ask: Q.", "explain: E.", "answer: 2")
 
 

@@ -301,12 +301,20 @@ def _trimmed(slots: list[list[str]]) -> list[list[str]]:
 
 
 def right_votes(card: Locator, block: Block) -> list[str]:
-    """How the right option of a show of hands may read; nothing for numbers, of which hands tell the size alone."""
+    """How the right option of a show of hands may read; nothing for numbers, which hands tell roughly."""
     if block["kind"] == "explore":
         found = [setting["values"] for setting in block["settings"] if setting["found"]]
-        return [", ".join(f"{name} {value}" for name, value in values.items()) for values in found]
+        words = block["labels"]
+        named = len(block["knobs"]) > 1
+        return [
+            ", ".join(
+                f"{name if named else ''} {words.get(str(value), value)}".strip() for name, value in values.items()
+            )
+            for values in found
+        ]
     if "options" in block:
-        return [plain(option["html"]) for option in block["options"] if option["right"]]
+        letters = dict(zip(texts(card, ".mbl-option-text"), texts(card, ".mbl-option .mbl-letter"), strict=True))
+        return [letters[plain(option["html"])] for option in block["options"] if option["right"]]
     if "items" in block:
         letters = dict(zip(texts(card, ".mbl-order-text"), texts(card, ".mbl-letter"), strict=True))
         return [" → ".join(letters[plain(item)] for item in block["items"])]

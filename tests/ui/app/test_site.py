@@ -113,4 +113,30 @@ def test_hands_are_counted_for_every_kind_of_card(chromium: sync_api.Browser, si
         card.locator(".mbl-hands input").nth(0).fill("3")
         card.locator(".mbl-hands input").nth(1).fill("1")
         assert texts(card, ".mbl-share")[:2] == ["75 %", "25 %"]
+        assert card.locator(".mbl-hands li[data-right]").count() == 1
+    page.close()
+
+
+def test_a_clicker_shows_all_of_a_slide_and_tells_before_it_goes_on(chromium: sync_api.Browser, site: Path) -> None:
+    page = chromium.new_page(viewport={"width": 1280, "height": 620})
+    blocks = lessons()["chunked"].blocks
+    player, question = (next(block for block in blocks if block["kind"] == kind) for kind in ("player", "predict"))
+    page.goto((site / "chunked.html").as_uri() + f"?present=1&block={player['key']}")
+    page.locator(".mbl-current .mb-player").click()
+    count = page.locator(".mbl-count")
+    before = count.text_content()
+    for _ in range(8):  # a tall slide takes some: the focus is in the player, and the keys are the lesson's
+        if count.text_content() == before:
+            page.keyboard.press("PageDown")
+    expect(count).not_to_have_text(before or "")
+    page.goto((site / "chunked.html").as_uri() + f"?present=1&block={question['key']}")
+    card = block_of(page, question)
+    expect(card).to_be_visible()
+    before = count.text_content()
+    for _ in range(8):
+        if card.get_attribute("data-state") == "open":
+            page.keyboard.press("PageDown")
+    expect(card).to_have_attribute("data-state", "told")
+    expect(card.locator(".mbl-reveal")).to_be_in_viewport()
+    assert count.text_content() == before
     page.close()
