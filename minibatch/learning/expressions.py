@@ -95,7 +95,9 @@ class Figures:
         return None
 
     def _call(self, node: ast.Call) -> Figure:
-        path = _path(node.func) if isinstance(node.func, ast.Attribute) else [getattr(node.func, "id", "")]
+        path = _path(node.func)
+        if not path:
+            raise ValueError(f"{ast.unparse(node)} is no figure")
         if len(path) == 2 and path[0] == "step":
             return modelled_step(path[1], node)
         if len(path) == 2 and path[0] == "decodes":

@@ -50,7 +50,7 @@ def read_source(path: Path) -> Source:
     """
     try:
         data = path.read_bytes()
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")  # some editors of Windows begin a file with a mark
     except OSError as error:
         raise LessonError(Problem(path, 0, f"the file can't be read: {error.strerror}")) from None
     except UnicodeDecodeError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -10,12 +10,14 @@ from minibatch.analysis.claims import load_claims
 from minibatch.learning.errors import LessonError
 from minibatch.learning.lesson import FOLDER, folders, read_outline, read_outlines
 from minibatch.learning.words import interface_words
+from minibatch.recording.schema import Recording
 from minibatch.recording.storage import load, write_atomically
 from minibatch.ui.lesson_document import Document, document_bytes, index_document, languages_of, lesson_document
 from minibatch.ui.player.bundle import lesson_styles, site_script
 from minibatch.ui.player.page import page_html
 from minibatch.ui.room_document import room_document
 from minibatch.ui.sources import bundled_files, recordings_folder
+from minibatch.ui.summary import title
 
 Files = Iterator[tuple[str, Callable[[], bytes]]]
 _LINKS = {"index": "index.html", "room": "interview.html", "compare": "compare.html", "claims": "claims.html"}
@@ -43,22 +45,37 @@ def site_files(root: Path = FOLDER) -> Files:
         for language in outline.languages:
             yield _link("lesson", outline.id, language), _lesson(folder, language, root)
     yield "interview.html", lambda: _page(room_document(_link), "room")
-    for index, path in enumerate(bundled_files(recordings_folder())):
-        name = "compare.html" if not index else f"compare-{path.stem}.html"
-        yield name, lambda path=path: page_html(load(path)).encode()  # type: ignore[misc]
+    runs = {
+        f"compare-{path.stem}.html" if index else _LINKS["compare"]: load(path)
+        for index, path in enumerate(bundled_files(recordings_folder()))
+    }
+    for name in runs:
+        yield name, _compare(name, runs)
     yield "claims.html", _claims
 
 
 def write_site(out: Path, on_file: Callable[[str, int], None], root: Path = FOLDER) -> int:
-    """Write every file below `out`, each whole or not at all; returns how many bytes they are."""
-    out.mkdir(parents=True, exist_ok=True)
-    total = 0
+    """Make every file, and then write them below `out`, each whole or not at all; returns how many bytes they are.
+
+    Raises:
+        LessonError: a lesson is broken; then nothing is written.
+    """
+    files = {}
     for name, make in site_files(root):
-        data = make()
+        files[name] = make()
+        on_file(name, len(files[name]))
+    out.mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
         write_atomically(out / name, data)
-        total += len(data)
-        on_file(name, len(data))
-    return total
+    return sum(map(len, files.values()))
+
+
+def _compare(here: str, runs: Mapping[str, Sequence[Recording]]) -> Callable[[], bytes]:
+    """One recording's page, with links to the rest of the site and to the other recordings."""
+    words = interface_words()
+    site = [(words[key], "" if kind == "compare" else _LINKS[kind]) for kind, key in _NAMES.items()]
+    recordings = [(title(run[0].header), "" if name == here else name) for name, run in runs.items()]
+    return lambda: page_html(runs[here], links=(site, recordings)).encode()
 
 
 def _lesson(folder: Path, language: str, root: Path) -> Callable[[], bytes]:
@@ -92,8 +109,8 @@ def _page(document: Document, here: str) -> bytes:
         '<script>openLessonPage(document.getElementById("page"), document.getElementById("data").textContent);</script>'
     )
     main = f'<main id="page"><noscript>{escape(words["no_script"])}</noscript></main>\n'
-    title = document.get("title") or words[_NAMES[here]]
-    return _html(title, here, main + script, language)
+    heading = document.get("title") or words[_NAMES[here]]
+    return _html(heading, here, main + script, language)
 
 
 def _claims() -> bytes:

@@ -59,6 +59,8 @@ def test_an_order_that_a_run_contradicts_is_refused(tmp_path: Path) -> None:
         ("See {{ two.static.speed }}.\n", 0, "there is no metric 'speed'"),
         ("See {{ two.chunked.duration }}.\n", 0, "run 'two' has no policy 'chunked': it has static, continuous"),
         ("See {{ __import__('os') }}.\n", 0, "is no figure"),
+        ("See {{ __import__('os').system('id') }}.\n", 0, "is no figure"),
+        ("See {{ two().static.duration }}.\n", 0, "is no figure"),
         ("A [link](lesson:nowhere).\n", 0, "a link leads to lesson 'nowhere': expected one of tiny"),
         (block("quiz", *QUIZ[:3], "options: [a, b]"), 0, "expected at least one option with `right: true`"),
         (block("quiz", "ask: [unclosed"), 1, "the block quiz must be YAML"),

@@ -9,7 +9,9 @@ from playwright import sync_api
 from playwright.sync_api import expect
 
 from minibatch.learning.check import check_lessons, check_room
+from minibatch.learning.errors import LessonError
 from minibatch.ui.site import write_site
+from tests.learning.lessons import write_lesson
 from tests.ui.app.lesson_driving import CARDS, NAMES, all_is_told, block_of, lessons, right_votes, texts, walk
 from tests.ui.app.places import carry_progress, opened, visit_the_room
 from tests.ui.axe import violations
@@ -51,12 +53,34 @@ def test_a_lesson_of_the_site_from_first_to_last_block_offline(
     context.close()
 
 
+def test_every_page_is_reached_from_the_list_of_lessons(chromium: sync_api.Browser, site: Path) -> None:
+    page = chromium.new_page()
+    found, left = set(), {"index.html"}
+    while left:
+        name = left.pop()
+        found.add(name)
+        page.goto((site / name).as_uri(), wait_until="commit")
+        expect(page.locator("nav a").first).to_be_attached()
+        expect(page.locator("main")).not_to_be_empty()
+        links = page.locator("a[href]").evaluate_all("(all) => all.map((a) => a.getAttribute('href'))")
+        left |= {link.partition("#")[0] for link in links if link.endswith(".html")} - found
+    assert found == {path.name for path in site.glob("*.html")}
+    page.close()
+
+
+def test_a_broken_lesson_leaves_no_half_of_a_site(tmp_path: Path) -> None:
+    write_lesson(tmp_path / "lessons", "```player\nrun: nowhere\n```\n")
+    with pytest.raises(LessonError, match="there is no run 'nowhere'"):
+        write_site(tmp_path / "out", lambda name, size: None, tmp_path / "lessons")
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_site_has_no_barrier(chromium: sync_api.Browser, site: Path) -> None:
-    for name in ("index", "interview", "claims"):
+    for name in ("index", "interview", "claims", "compare"):
         context = chromium.new_context(offline=True)
         watched = Watched(context.new_page(), (site / f"{name}.html").as_uri())
         watched.page.goto((site / f"{name}.html").as_uri())
-        expect(watched.page.locator("h1").first).to_be_visible()
+        expect(watched.page.locator("h1, h2").first).to_be_visible()
         assert watched.errors == []
         assert violations(watched.page) == [], name  # last: axe asks for the style sheet, which the policy refuses
         context.close()
