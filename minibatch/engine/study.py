@@ -132,7 +132,7 @@ def run_points(
         if not running:
             return
         done, _ = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
-        for future in done:
+        for future in [each for each in running if each in done]:  # as they began: `done` has no order
             yield running.pop(future), future.result()
 
 
