@@ -59,9 +59,8 @@ def test_every_page_is_reached_from_the_list_of_lessons(chromium: sync_api.Brows
     while left:
         name = left.pop()
         found.add(name)
-        page.goto((site / name).as_uri(), wait_until="commit")
-        expect(page.locator("nav a").first).to_be_attached()
-        expect(page.locator("main")).not_to_be_empty()
+        page.goto((site / name).as_uri())
+        expect(page.locator("main").locator("h1, h2").first).to_be_visible()
         links = page.locator("a[href]").evaluate_all("(all) => all.map((a) => a.getAttribute('href'))")
         left |= {link.partition("#")[0] for link in links if link.endswith(".html")} - found
     assert found == {path.name for path in site.glob("*.html")}
