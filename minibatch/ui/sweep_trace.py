@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import streamlit as st
 
 from minibatch.engine.text import count_tokens
-from minibatch.ui.traffic_form import AS_IT_LOOKS, TRACE_HELP
-from minibatch.ui.uploads import MOST_BYTES, Upload, upload_of
+from minibatch.ui.traffic_form import trace_file
+from minibatch.ui.uploads import Upload
 from minibatch.workload.demand import Demand, LoadKind, trace_demand
-from minibatch.workload.traces import FORMATS, Scaling
+from minibatch.workload.traces import Scaling
 
 OWN, DRAWN = "the trace's", "drawn"
 _TIMES_HELP = (
@@ -56,17 +56,7 @@ def _read(
 
 def trace_form(kind: LoadKind, num_requests: int) -> SweepTrace:
     """The file, which part of it, and how it is changed."""
-    file = st.file_uploader("Trace", key="sweep trace", help=TRACE_HELP, max_upload_size=MOST_BYTES >> 20)
-    upload, problem = None, ""
-    if file is not None:
-        try:
-            upload = upload_of(file.name, file.getvalue())
-        except ValueError as error:
-            problem = str(error)
-    titles = {AS_IT_LOOKS: "As it looks"} | {name: known.title for name, known in FORMATS.items()}
-    known = st.selectbox(
-        "Format", list(titles), format_func=titles.__getitem__, key="sweep trace format", persist_state="session"
-    )
+    upload, problem, trace_format = trace_file("sweep trace", "sweep trace format")
     left, right = st.columns(2)
     start_s = left.number_input(
         "start, s", value=0.0, format="%.6g", key="sweep trace start", persist_state="session",
@@ -84,5 +74,4 @@ def trace_form(kind: LoadKind, num_requests: int) -> SweepTrace:
         )  # fmt: skip
     else:
         st.caption("Of the trace only the lengths count: users send when they are answered.")
-    trace_format = None if known == AS_IT_LOOKS else known
     return SweepTrace(upload, problem, trace_format, num_requests, float(start_s), float(scale), times == OWN)

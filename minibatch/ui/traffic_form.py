@@ -36,8 +36,8 @@ _NUMBERS = {
 }  # fmt: skip
 """What the numbers of each spec begin with: some seconds of work for the bundled model."""
 
-AS_IT_LOOKS = "as it looks"
-TRACE_HELP = (
+_AS_IT_LOOKS = "as it looks"
+_TRACE_HELP = (
     "Azure (CSV), Mooncake (JSON lines), BurstGPT (CSV), ShareGPT (JSON), vLLM's timed_trace (JSON lines), or CSV with "
     "the columns arrival_s,prompt_tokens,output_tokens; plain or gzipped. It is read and never run, and is forgotten "
     "with this page."
@@ -102,17 +102,23 @@ def _number_key(name: str, word: str, part: str) -> str:
     return f"{name} {word} {part}"
 
 
-def trace_form() -> TrafficChoice:
-    """A trace that somebody brings, what part of it, and how it is changed."""
-    file = st.file_uploader("Trace", key="trace", help=TRACE_HELP, max_upload_size=MOST_BYTES >> 20)
+def trace_file(key: str, format_key: str) -> tuple[Upload | None, str, str | None]:
+    """A trace that somebody brings: the file or what is wrong with it, and its format, None to look how it begins."""
+    file = st.file_uploader("Trace", key=key, help=_TRACE_HELP, max_upload_size=MOST_BYTES >> 20)
     upload, problem = None, ""
     if file is not None:
         try:
             upload = upload_of(file.name, file.getvalue())
         except ValueError as error:
             problem = str(error)
-    titles = {AS_IT_LOOKS: "As it looks"} | {name: known.title for name, known in FORMATS.items()}
-    known = choose("Format", list(titles), "trace_format", titles.__getitem__)
+    titles = {_AS_IT_LOOKS: "As it looks"} | {name: known.title for name, known in FORMATS.items()}
+    known = choose("Format", list(titles), format_key, titles.__getitem__)
+    return upload, problem, None if known == _AS_IT_LOOKS else known
+
+
+def trace_form() -> TrafficChoice:
+    """A trace that somebody brings, what part of it, and how it is changed."""
+    upload, problem, trace_format = trace_file("trace", "trace_format")
     left, right = st.columns(2)
     with left:
         num_requests = count("requests", "trace_requests", 50, MOST_REQUESTS, "At most so many from the start on.")
@@ -121,6 +127,6 @@ def trace_form() -> TrafficChoice:
         start_s = number("start, s", "start_s", 0, "Seconds to leave out at the beginning.")
         scale = number("length scale", "length_scale", 1, "Factor of all prompts and outputs.")
     traffic: dict[str, Any] = {"num_requests": num_requests, "speed": speed, "start_s": start_s, "length_scale": scale}
-    if known != AS_IT_LOOKS:
-        traffic["trace_format"] = known
+    if trace_format is not None:
+        traffic["trace_format"] = trace_format
     return TrafficChoice(traffic, upload, problem)
