@@ -3,7 +3,11 @@
 if __name__ == "__main__":  # and not in the processes of a sweep, which import this file as they start
     import streamlit as st
 
-    from minibatch.ui import compare, lessons, reproduce, sweep, truth
+    from minibatch.ui.compare import page as compare
+    from minibatch.ui.lessons import page as lessons
+    from minibatch.ui.load import page as sweep
+    from minibatch.ui.published import page as reproduce
+    from minibatch.ui.truth import page as truth
 
     st.set_page_config(page_title="Minibatch", layout="wide", initial_sidebar_state=330)
     pages = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from minibatch.engine.costs import ModelShape
 from minibatch.engine.executor import Result
 from minibatch.engine.loop import Engine
 from minibatch.recording.schema import Clock, Header, Recording
+from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan

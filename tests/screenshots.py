@@ -7,7 +7,7 @@ from typing import Literal
 
 from playwright import sync_api
 
-from minibatch.ui.headless import ROOT, app_server, chromium
+from minibatch.ui.shared.headless import ROOT, app_server, chromium
 
 FOLDER = ROOT / "assets" / "screenshots"
 MOST_BYTES = 250_000

@@ -1,7 +1,7 @@
 // A chart, the same as a table, and, once it has been seen through, that it lies.
 
-import { el } from "../player/dom.js";
-import { chartsConfig } from "../player/charts_look.js";
+import { el } from "../player/core/dom.js";
+import { chartsConfig } from "../player/charts/look.js";
 import { safeHtml } from "./lesson_parts.js";
 import { chartLocale } from "./numbers.js";
 

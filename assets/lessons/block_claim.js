@@ -1,6 +1,6 @@
 // A figure of the registry, with where it comes from.
 
-import { el } from "../player/dom.js";
+import { el } from "../player/core/dom.js";
 
 export function claimBlock(block, { words }) {
   const isLink = /^https:\/\//.test(block.source);

@@ -1,6 +1,6 @@
 // A few settings to move between, until one does what was asked.
 
-import { el } from "../player/dom.js";
+import { el } from "../player/core/dom.js";
 import { PlayerPlace } from "./block_player.js";
 import { Card } from "./card.js";
 import { safeHtml } from "./lesson_parts.js";

@@ -1,6 +1,6 @@
 // What the presenter alone reads.
 
-import { el } from "../player/dom.js";
+import { el } from "../player/core/dom.js";
 import { safeHtml } from "./lesson_parts.js";
 
 export function notesBlock(block, { words }) {

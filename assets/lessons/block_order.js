@@ -1,6 +1,6 @@
 // Things to put in order, with the pointer or with buttons.
 
-import { el } from "../player/dom.js";
+import { el } from "../player/core/dom.js";
 import { Card, commitButton } from "./card.js";
 import { safeHtml, shuffledOrder } from "./lesson_parts.js";
 import { pollOptions } from "./poll.js";

@@ -1,7 +1,7 @@
 // The animation, unpacked when it comes near: a page may hold many.
 
-import { el } from "../player/dom.js";
-import { createPlayer } from "../player/player.js";
+import { el } from "../player/core/dom.js";
+import { createPlayer } from "../player/shell/player.js";
 import { bytesOf, safeHtml } from "./lesson_parts.js";
 
 const NEAR_PLAYER = "300px";

@@ -1,6 +1,6 @@
 // A number said before it is shown.
 
-import { el } from "../player/dom.js";
+import { el } from "../player/core/dom.js";
 import { Card, numberEntry } from "./card.js";
 import { factorBetween, safeHtml } from "./lesson_parts.js";
 import { withUnit } from "./numbers.js";

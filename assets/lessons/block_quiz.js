@@ -1,6 +1,6 @@
 // Questions with one right answer.
 
-import { el } from "../player/dom.js";
+import { el } from "../player/core/dom.js";
 import { orderCard } from "./block_order.js";
 import { numberCard } from "./block_predict.js";
 import { Card, commitButton } from "./card.js";

@@ -1,6 +1,6 @@
 // A policy's own code.
 
-import { el } from "../player/dom.js";
+import { el } from "../player/core/dom.js";
 import { safeHtml } from "./lesson_parts.js";
 
 export function sourceBlock(block, { words }) {

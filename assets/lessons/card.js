@@ -1,6 +1,6 @@
 // What every question of a lesson is: asked, committed to, and only then answered.
 
-import { button, el } from "../player/dom.js";
+import { button, el } from "../player/core/dom.js";
 import { safeHtml } from "./lesson_parts.js";
 import { readNumber, typedNumber } from "./numbers.js";
 

@@ -1,6 +1,6 @@
 // The list of lessons, and what of them is done.
 
-import { el } from "../player/dom.js";
+import { el } from "../player/core/dom.js";
 import { languageLinks, lessonLink, withCommas } from "./lesson_frame.js";
 import { safeHtml, wordsOf } from "./lesson_parts.js";
 import { importProgress, progressText, readProgress } from "./progress.js";

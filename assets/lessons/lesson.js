@@ -1,7 +1,7 @@
 // A page of lessons: one of them, the list of all, or the interview room.
 
-import { el } from "../player/dom.js";
-import { createPlayer } from "../player/player.js";
+import { el } from "../player/core/dom.js";
+import { createPlayer } from "../player/shell/player.js";
 import { chartBlock } from "./block_chart.js";
 import { claimBlock } from "./block_claim.js";
 import { exploreBlock } from "./block_explore.js";
@@ -29,7 +29,7 @@ const PRESENT_TYPE = 1.6;
 const PRINT_EVENTS = ["beforeprint", "afterprint"];
 
 /**
- * Show a document of minibatch/ui/lesson_document.py inside `host`.
+ * Show a document of minibatch/ui/lessons/document.py inside `host`.
  * @param {HTMLElement|ShadowRoot} host
  * @param {object} doc of kind "lesson", "index" or "room"
  * @param {object} options

@@ -1,6 +1,6 @@
 // What stands around a lesson's blocks: its title and goals above, the way on below.
 
-import { el } from "../player/dom.js";
+import { el } from "../player/core/dom.js";
 import { safeHtml } from "./lesson_parts.js";
 
 /** Title, goals, what to know before, and how far one is. */

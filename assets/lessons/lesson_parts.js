@@ -1,6 +1,6 @@
 // What the blocks of a lesson share: words, HTML that Python made safe, and chance that repeats itself.
 
-import { el } from "../player/dom.js";
+import { el } from "../player/core/dom.js";
 
 /** A function that gives an interface string, its {names} filled in; a missing one shows its key. */
 export function wordsOf(strings) {

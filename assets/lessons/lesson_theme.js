@@ -1,6 +1,6 @@
-// The page's colours for lessons: minibatch/ui/palette.py writes them as variables by theme, charts read them from there.
+// The page's colours for lessons: minibatch/ui/shared/palette.py writes them as variables by theme, charts read them from there.
 
-import { readTheme } from "../player/theme.js";
+import { readTheme } from "../player/core/theme.js";
 
 const LESSON_COLOURS = ["ink", "muted", "faint", "surface", "lane", "accent", "good", "bad"];
 const NO_WORDS = { themes: { light: {}, dark: {} } };

@@ -1,6 +1,6 @@
 // A show of hands, counted by the presenter before anything is told.
 
-import { el } from "../player/dom.js";
+import { el } from "../player/core/dom.js";
 import { shuffledOrder } from "./lesson_parts.js";
 
 const MOST_HANDS = 4;

@@ -1,6 +1,6 @@
 // Present mode: one block at a time in large type, for a projector and a clicker.
 
-import { button, el } from "../player/dom.js";
+import { button, el } from "../player/core/dom.js";
 import { handsPoll } from "./poll.js";
 
 const FORWARD_KEYS = ["PageDown", "ArrowRight", "ArrowDown"];

@@ -1,6 +1,6 @@
 // The interview room: mock interview, numbers drills, whiteboard and cards, each on a tab.
 
-import { el } from "../player/dom.js";
+import { el } from "../player/core/dom.js";
 import { hashOf } from "./lesson_parts.js";
 import { keepAnswer, readProgress } from "./progress.js";
 import { RoomCards } from "./room_cards.js";

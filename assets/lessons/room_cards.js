@@ -1,6 +1,6 @@
 // Cards: questions and drills that come back when they are about to be forgotten (Leitner's boxes).
 
-import { button, el, setText } from "../player/dom.js";
+import { button, el, setText } from "../player/core/dom.js";
 import { changeProgress, readProgress } from "./progress.js";
 import { roomHtml, roomWord } from "./whiteboard.js";
 

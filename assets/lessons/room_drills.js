@@ -1,6 +1,6 @@
 // Numbers drills: one number after the other, graded by a factor.
 
-import { button, el, setText } from "../player/dom.js";
+import { button, el, setText } from "../player/core/dom.js";
 import { marksOf, readNumber } from "./numbers.js";
 import { moveRoomCard } from "./room_cards.js";
 import { roomHtml, roomWord } from "./whiteboard.js";

@@ -1,6 +1,6 @@
 // The mock interview: a question, a clock, the ideas to tick, a model answer and the run that proves it.
 
-import { button, el, setText } from "../player/dom.js";
+import { button, el, setText } from "../player/core/dom.js";
 import { moveRoomCard } from "./room_cards.js";
 import { roomHtml, roomWord } from "./whiteboard.js";
 

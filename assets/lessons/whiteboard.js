@@ -1,11 +1,11 @@
 // A whiteboard: slots by steps, on which a learner draws what a scheduler would do.
 
-import { el, setText } from "../player/dom.js";
+import { el, setText } from "../player/core/dom.js";
 
 export const WHITEBOARD_PAD = "pad"; // a slot held for a request that has finished
 const WHITEBOARD_SPARE = 3; // columns beyond the solution, so that their number gives nothing away
 const WHITEBOARD_KEYS = "0123456789ab"; // of the requests, in order
-const WHITEBOARD_COLOURS = Array.from({ length: 8 }, (_, k) => `var(--request-${k})`); // of minibatch/ui/palette.py
+const WHITEBOARD_COLOURS = Array.from({ length: 8 }, (_, k) => `var(--request-${k})`); // of minibatch/ui/shared/palette.py
 const WHITEBOARD_INKS = ["#FFFFFF", "#000000", "#000000", "#000000", "#000000", "#000000", "#000000", "#000000"]; // legible at the size of a cell
 
 /** A string of the interface with its {names} filled in; the key itself where there is none. */

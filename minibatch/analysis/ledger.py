@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from minibatch.analysis.timeline import Timeline
-from minibatch.recording.schema import Column, Phase
+from minibatch.decisions.phase import Phase
+from minibatch.recording.schema import Column
 
 REQUEST_COLUMNS = ("queue", "prefill", "decode", "stalled", "preempted")
 SLOT_COLUMNS = ("prefill", "decode", "padding", "stalled", "idle_waiting", "idle_empty")
@@ -19,7 +20,7 @@ def request_ledger(timeline: Timeline) -> Ledger:
     """REQUEST_COLUMNS, each (requests,) int64 nanoseconds.
 
     For a request that finished they sum to its E2E; for one that the end of the run cut off, to
-    the time from its arrival to that end; for one that was refused or never arrived, to 0.
+    the time from its arrival to that end; for one that was rejected or never arrived, to 0.
     """
     recording = timeline.recording
     ledger = {name: np.zeros(len(recording.requests), dtype=np.int64) for name in REQUEST_COLUMNS}
@@ -35,8 +36,8 @@ def request_ledger(timeline: Timeline) -> Ledger:
     _add(ledger["stalled"], request, stretch, phase == Phase.DECODE)
 
     first, last = timeline.first_scheduled_ns, timeline.last_scheduled_ns
-    refused = np.array([r.finish_reason == "refused" for r in recording.requests], dtype=bool)
-    arrived = (timeline.arrival_ns <= (start_ns[-1] if len(start_ns) else -1)) & ~refused
+    rejected = np.array([r.finish_reason == "rejected" for r in recording.requests], dtype=bool)
+    arrived = (timeline.arrival_ns <= (start_ns[-1] if len(start_ns) else -1)) & ~rejected
     ran = first >= 0
     end = np.where(timeline.completed, last, recording.end_ns)
     ledger["queue"] = np.where(arrived, np.where(ran, first, end) - timeline.arrival_ns, 0)

@@ -8,7 +8,8 @@ import numpy as np
 
 from minibatch.analysis.ledger import slot_ledger
 from minibatch.analysis.timeline import Timeline
-from minibatch.recording.schema import Column, Phase, Recording
+from minibatch.decisions.phase import Phase
+from minibatch.recording.schema import Column, Recording
 from minibatch.workload.request import NANOSECONDS
 
 Metrics = Mapping[str, float | int | None]
@@ -29,7 +30,7 @@ def compute_metrics(recording: Recording) -> dict[str, float | int | None]:
     metrics: dict[str, float | int | None] = {
         "duration": seconds,
         "completed": completed,
-        "num_refused": sum(request.finish_reason == "refused" for request in recording.requests),
+        "num_rejected": sum(request.finish_reason == "rejected" for request in recording.requests),
         "total_input_tokens": input_tokens,
         "total_output_tokens": output_tokens,
         "request_throughput": _ratio(completed, seconds),

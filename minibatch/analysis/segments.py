@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from minibatch.recording.reasons import FINISHES, PREEMPTIONS, Code, Reason
-from minibatch.recording.schema import Phase, Recording
+from minibatch.decisions.phase import Phase
+from minibatch.decisions.reasons import FINISHES, PREEMPTIONS, Code, Reason
+from minibatch.recording.schema import Recording
 
 PADDED = "its prompt is padded to the longest of its batch"
 

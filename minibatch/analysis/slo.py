@@ -116,14 +116,14 @@ def attainment(slo: Slo, ttft_ns: Column, tpot_ns: Column, e2el_ns: Column, num_
 class Goodput:
     """What an SLO makes of one run.
 
-    A refused or unfinished request is never good, so dropping one adds nothing to goodput by
+    A rejected or unfinished request is never good, so dropping one adds nothing to goodput by
     itself. But what it leaves free can make others good, so goodput alone rewards dropping the
     requests that would be late; the attainment among all that arrived shows them.
 
     Attributes:
         good: completed requests that keep every limit.
-        completed: requests that finished and were not refused.
-        arrived: requests that came before the end of the run, refused ones included.
+        completed: requests that finished and were not rejected.
+        arrived: requests that came before the end of the run, rejected ones included.
         request_goodput: good / duration, in requests/s; None if nothing ran.
         attainment: good / arrived, from 0 to 1; None if nobody arrived.
     """
@@ -140,7 +140,7 @@ def goodput_of(recording: Recording, slo: Slo) -> Goodput:
     timeline = Timeline(recording)
     latencies = _latencies_ns(timeline)
     # Of a run that was cut short, the requests that nobody had sent yet have not arrived; one that
-    # was refused after the last iteration has.
+    # was rejected after the last iteration has.
     ended = np.array([request.finish_reason is not None for request in recording.requests], dtype=bool)
     arrived = int(((timeline.arrival_ns <= recording.end_ns) | ended).sum())
     seconds = recording.end_ns / NANOSECONDS

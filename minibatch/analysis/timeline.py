@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from minibatch.recording.reasons import PREEMPTIONS
-from minibatch.recording.schema import CODES, Column, Phase, Recording
+from minibatch.decisions.phase import Phase
+from minibatch.decisions.reasons import PREEMPTIONS
+from minibatch.recording.schema import CODES, Column, Recording
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Timeline:
 
     @cached_property
     def completed(self) -> Column:
-        """(requests,) bool: finished, and not by being refused."""
+        """(requests,) bool: finished, and not by being rejected."""
         reasons = [request.finish_reason for request in self.recording.requests]
         return np.array([reason in ("length", "stop") for reason in reasons], dtype=bool)
 
@@ -106,7 +107,7 @@ class Timeline:
     def num_waiting(self) -> Column:
         """(iterations,) arrived requests that hold no slot while each iteration runs."""
         n = self.recording.num_iterations
-        accepted = np.array([r.finish_reason != "refused" for r in self.recording.requests], dtype=bool)
+        accepted = np.array([r.finish_reason != "rejected" for r in self.recording.requests], dtype=bool)
         starts = self.recording.iterations["start_ns"]
         arrived = np.searchsorted(np.sort(self.arrival_ns[accepted]), starts, side="right")
         ends = np.sort(self.last_scheduled_ns[self.completed])

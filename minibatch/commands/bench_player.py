@@ -18,7 +18,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from playwright import sync_api
 
-    from minibatch.ui.player.bench import Bench
+    from minibatch.bench.player import Bench
 
 WIDTH, HEIGHT = 1440, 1000
 ROUNDS = 3
@@ -36,7 +36,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    from minibatch.ui.headless import chromium
+    from minibatch.ui.shared.headless import chromium
 
     if not options.seconds > 0:
         raise ValueError(f"--seconds is {options.seconds}: use a positive number")
@@ -57,7 +57,7 @@ def execute(options: argparse.Namespace) -> int:
 
 def _made_page(folder: Path, console: Console) -> Path:
     """The page of the made-up comparison, and a word about its size."""
-    from minibatch.ui.player import bench
+    from minibatch.bench import player as bench
     from minibatch.ui.player.bundle import page_script, styles
     from minibatch.ui.player.page import page_html
     from minibatch.ui.player.payload import pack
@@ -88,7 +88,7 @@ def _load() -> str:
 
 @contextmanager
 def _opened(browser: sync_api.Browser, own: str, ratio: int = 1, offline: bool = False) -> Iterator[Bench]:
-    from minibatch.ui.player.bench import Bench
+    from minibatch.bench.player import Bench
 
     context = browser.new_context(
         viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=ratio, offline=offline, color_scheme="light"
@@ -98,7 +98,7 @@ def _opened(browser: sync_api.Browser, own: str, ratio: int = 1, offline: bool =
 
 
 def _frames(browser: sync_api.Browser, page: Path, options: argparse.Namespace, console: Console) -> None:
-    from minibatch.ui.player.bench import SMOOTH_MS
+    from minibatch.bench.player import SMOOTH_MS
 
     title = "Playing; script and main thread: ms a frame, the latter of processor time"
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
@@ -134,7 +134,7 @@ def _page_growth(browser: sync_api.Browser, page: Path, console: Console) -> Non
 
 def _growth(title: str, bench: Bench, again: Callable[[int], None], console: Console) -> None:
     """What the page holds after `ROUNDS` times `TIMES` of what `again` does so many times."""
-    from minibatch.ui.player.bench import TIMES
+    from minibatch.bench.player import TIMES
 
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
     for name in ("times", "heap", "DOM nodes", "listeners", "animation loops"):
@@ -149,8 +149,8 @@ def _growth(title: str, bench: Bench, again: Callable[[int], None], console: Con
 
 
 def _pages(browser: sync_api.Browser, site: Path, console: Console) -> None:
-    from minibatch.ui.player.bench_pages import SLOW, openings
-    from minibatch.ui.site import write_site
+    from minibatch.bench.pages import SLOW, openings
+    from minibatch.ui.lessons.site import write_site
 
     with console.status("writing the site"):
         write_site(site, lambda name, size: None)
@@ -166,7 +166,7 @@ def _pages(browser: sync_api.Browser, site: Path, console: Console) -> None:
 
 
 def _app(browser: sync_api.Browser, console: Console) -> None:
-    from minibatch.ui.headless import app_server
+    from minibatch.ui.shared.headless import app_server
 
     with app_server() as url:
         starts, lanes, received, left = [], [], [], []

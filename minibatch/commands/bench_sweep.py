@@ -14,11 +14,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from minibatch.analysis.accelerators import find_accelerator
-from minibatch.analysis.models import find_shape
+from minibatch.analysis.registry.accelerators import find_accelerator
+from minibatch.analysis.registry.models import find_shape
 from minibatch.commands.sweep import default_config
-from minibatch.engine.study import Point, Study, engine_of, executor_of, run_point, run_points
-from minibatch.engine.tally import Tally
+from minibatch.engine.summary_recorder import SummaryRecorder
+from minibatch.engine.sweep import Point, SweepSpec, engine_of, executor_of, run_point, run_points
 from minibatch.scheduling import POLICIES
 from minibatch.workload.demand import Demand, Load, drawn_demand, trace_demand
 from minibatch.workload.traces import Scaling
@@ -43,31 +43,31 @@ def execute(options: argparse.Namespace) -> int:
     if options.rounds < 1:
         raise ValueError(f"--rounds is {options.rounds}: use 1 or more")
     console, workers = Console(), os.cpu_count() or 1
-    study = _study(drawn_demand(1_000, *LENGTHS, seed=0))
-    config = default_config(study, {})
+    spec = _study(drawn_demand(1_000, *LENGTHS, seed=0))
+    config = default_config(spec, {})
     points = [Point(policy, Load("rate", rate), config) for policy in POLICIES for rate in RATES]
     began = time.perf_counter()
     with executor_of("processes", workers) as executor:
-        count = sum(1 for _ in run_points(study, points, executor, workers))
+        count = sum(1 for _ in run_points(spec, points, executor, workers))
     console.print(
         f"{count} points of 1,000 requests ({len(POLICIES)} policies, {len(RATES)} loads): "
         f"{time.perf_counter() - began:.1f} s on {workers} cores, starting them included; load {os.getloadavg()[0]:.1f}"
     )
-    _ratio(study, options.rounds, console)
+    _ratio(spec, options.rounds, console)
     _growth((*GROWTH, 100_000, 1_000_000) if options.million else GROWTH, options.trace, console)
     return 0
 
 
-def _study(demand: Demand) -> Study:
-    return Study(demand, find_shape(MODEL), find_accelerator(ACCELERATOR).ceilings(), MODEL)
+def _study(demand: Demand) -> SweepSpec:
+    return SweepSpec(demand, find_shape(MODEL), find_accelerator(ACCELERATOR).ceilings(), MODEL)
 
 
-def _ratio(study: Study, rounds: int, console: Console) -> None:
+def _ratio(spec: SweepSpec, rounds: int, console: Console) -> None:
     """Both ways of one chunked run, in turn, in this process."""
-    point = Point("chunked", Load("rate", RATE), default_config(study, {}))
+    point = Point("chunked", Load("rate", RATE), default_config(spec, {}))
     ratios = []
     for _ in range(rounds):
-        slow, fast = (_seconds(study, point, fast_forward) for fast_forward in (False, True))
+        slow, fast = (_seconds(spec, point, fast_forward) for fast_forward in (False, True))
         ratios.append(slow / fast)
     console.print(
         f"One iteration at a time takes {statistics.median(ratios):.1f} ({min(ratios):.1f}–{max(ratios):.1f}) times as "
@@ -75,8 +75,8 @@ def _ratio(study: Study, rounds: int, console: Console) -> None:
     )
 
 
-def _seconds(study: Study, point: Point, fast_forward: bool) -> float:
-    engine = engine_of(study, point, Tally(point.config.num_kv_blocks, study.ceilings.ridge), fast_forward)
+def _seconds(spec: SweepSpec, point: Point, fast_forward: bool) -> float:
+    engine = engine_of(spec, point, SummaryRecorder(point.config.num_kv_blocks, spec.ceilings.ridge), fast_forward)
     began = time.perf_counter()
     engine.run()
     return time.perf_counter() - began
@@ -89,11 +89,11 @@ def _growth(counts: tuple[int, ...], trace: Path | None, console: Console) -> No
     for name in ("requests", "iterations", "time", "requests/s", "memory", "a request"):
         table.add_column(name, justify="right")
     for count in counts:
-        study = _study(_many(count, trace))
-        point = Point("chunked", Load("rate", RATE), default_config(study, {}))
+        spec = _study(_many(count, trace))
+        point = Point("chunked", Load("rate", RATE), default_config(spec, {}))
         began = time.perf_counter()
-        outcome = run_point(study, point)
-        seconds, peak = time.perf_counter() - began, _peak(study, point)
+        outcome = run_point(spec, point)
+        seconds, peak = time.perf_counter() - began, _peak(spec, point)
         table.add_row(
             f"{count:,}", f"{outcome.num_iterations:,}", f"{seconds:.1f} s", f"{count / seconds:,.0f}",
             f"{peak / 1e6:,.1f} MB", f"{peak / count:,.0f} B",
@@ -101,10 +101,10 @@ def _growth(counts: tuple[int, ...], trace: Path | None, console: Console) -> No
     console.print(table)
 
 
-def _peak(study: Study, point: Point) -> int:
+def _peak(spec: SweepSpec, point: Point) -> int:
     """Most bytes that Python held at a time."""
     tracemalloc.start()
-    run_point(study, point)
+    run_point(spec, point)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return peak

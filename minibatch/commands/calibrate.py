@@ -16,7 +16,7 @@ from minibatch.analysis.formats import duration, percent, three_figures
 from minibatch.commands.terminal import stop_on_interrupt
 
 if TYPE_CHECKING:
-    from minibatch.engine.fitted import Fitted
+    from minibatch.roofline.calibration_store import Calibration
 
 
 def add_parser(subparsers: Any) -> None:
@@ -35,8 +35,8 @@ def add_parser(subparsers: Any) -> None:
 def execute(options: argparse.Namespace) -> int:
     from rich.progress import Progress
 
-    from minibatch.engine.fitted import save_fitted
     from minibatch.engine.step_timing import NUM_STEPS, ROUNDS, calibrate
+    from minibatch.roofline.calibration_store import save_calibration
 
     num_steps = NUM_STEPS if options.steps is None else options.steps
     with stop_on_interrupt() as should_stop, Progress(console=Console(stderr=True), transient=True) as bars:
@@ -57,15 +57,15 @@ def execute(options: argparse.Namespace) -> int:
         print(json.dumps(_numbers(fitted), indent=2))
     else:
         _print(fitted)
-    save_fitted(fitted)
+    save_calibration(fitted)
     if advice := _advice(fitted, num_steps):
         print(advice, file=sys.stderr)
     return 0
 
 
-def _advice(fitted: Fitted, num_steps: int) -> str:
+def _advice(fitted: Calibration, num_steps: int) -> str:
     """A sentence about a fit that few steps stand behind; "" about any other."""
-    from minibatch.engine.fit import FEW_STEPS
+    from minibatch.roofline.fit import FEW_STEPS
 
     if num_steps >= FEW_STEPS:
         return ""
@@ -75,7 +75,7 @@ def _advice(fitted: Fitted, num_steps: int) -> str:
     )
 
 
-def _numbers(fitted: Fitted) -> dict[str, Any]:
+def _numbers(fitted: Calibration) -> dict[str, Any]:
     return {
         "model": fitted.model,
         "ceilings": asdict(fitted.ceilings),
@@ -86,7 +86,7 @@ def _numbers(fitted: Fitted) -> dict[str, Any]:
     }
 
 
-def _print(fitted: Fitted) -> None:
+def _print(fitted: Calibration) -> None:
     ceilings, console = fitted.ceilings, Console()
     print(f"measured on {ceilings.device}, {ceilings.dtype}")
     print(f"  matrix products  {ceilings.flops_per_s / 1e9:10.3g} GFLOP/s")
@@ -99,7 +99,7 @@ def _print(fitted: Fitted) -> None:
     print(f"measured once more, one and the same step differs by {percent(fitted.spread)} %")
 
 
-def _efficiencies(fitted: Fitted) -> Table:
+def _efficiencies(fitted: Calibration) -> Table:
     given = fitted.ceilings.efficiency
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("")
@@ -114,7 +114,7 @@ def _efficiencies(fitted: Fitted) -> Table:
     return table
 
 
-def _errors(fitted: Fitted) -> Table:
+def _errors(fitted: Calibration) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for column in ("", "steps", "median error", "90 % of them below"):
         table.add_column(column, justify="right" if column else "left")

@@ -11,7 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from minibatch.analysis.claims import load_claims
+from minibatch.analysis.registry.claims import load_claims
 from minibatch.commands.terminal import wide_console
 
 

@@ -60,9 +60,9 @@ def _content(recordings: Sequence[Recording], to: str, requests: bool = False) -
 
         return page_html(recordings).encode()
     if to == "perfetto":
-        from minibatch.analysis.trace import trace_json
+        from minibatch.analysis.exports.perfetto import trace_json
 
         return trace_json(recordings)
-    from minibatch.analysis.metrics_csv import metrics_csv, requests_csv
+    from minibatch.analysis.exports.metrics_csv import metrics_csv, requests_csv
 
     return (requests_csv if requests else metrics_csv)(recordings).encode()

@@ -9,10 +9,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from minibatch.analysis.accelerators import load_accelerators
-from minibatch.analysis.claims import scaled
 from minibatch.analysis.formats import NOTHING, three_figures
-from minibatch.analysis.models import load_models
+from minibatch.analysis.registry.accelerators import load_accelerators
+from minibatch.analysis.registry.claims import scaled
+from minibatch.analysis.registry.models import load_models
 from minibatch.commands.terminal import wide_console
 
 SEQUENCE = 1024

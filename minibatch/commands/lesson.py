@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from minibatch.learning.check import check_lessons, check_room
-from minibatch.learning.lesson import FOLDER
+from minibatch.paths import LESSONS
 from minibatch.recording.storage import write_atomically
 
 TEMPLATE = """---
@@ -55,7 +55,7 @@ def add_parser(subparsers: Any) -> None:
     check.add_argument("names", nargs="*", metavar="NAME", help="of a folder, or an id (default: every lesson)")
     check.set_defaults(execute=_check)
     for action in (new, check):
-        action.add_argument("--folder", type=Path, default=FOLDER, help="that holds the lessons (default: lessons)")
+        action.add_argument("--folder", type=Path, default=LESSONS, help="that holds the lessons (default: lessons)")
 
 
 def _new(options: argparse.Namespace) -> int:
@@ -75,7 +75,7 @@ def _new(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     console, wrong, count = Console(soft_wrap=True, highlight=False), 0, 0
     files = check_lessons(options.folder, options.names)
-    for path, problems in chain(files, () if options.names or options.folder != FOLDER else check_room()):
+    for path, problems in chain(files, () if options.names or options.folder != LESSONS else check_room()):
         count += 1
         wrong += len(problems)
         console.print(f"{path}: {'sound' if not problems else f'{len(problems)} to mend'}", markup=False)

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
 
-from minibatch.analysis.modelled import elsewhere
-from minibatch.analysis.models import load_models
+from minibatch.analysis.registry.modelled import elsewhere
+from minibatch.analysis.registry.models import load_models
 from minibatch.commands.traffic import add_traffic, traffic_of
-from minibatch.engine.costs import ModelShape
 from minibatch.recording.schema import Clock
+from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling.config import KNOB_HELP, KVLayout, PreemptionMode, SchedulerConfig
 from minibatch.workload.scenarios import SCENARIOS, find_scenario
 
@@ -123,6 +123,6 @@ def _elsewhere(options: argparse.Namespace) -> dict[str, Any]:
 
 def _default_length(model: str, shape: ModelShape | None) -> int:
     """The default max_model_len, cut to what the model can read."""
-    from minibatch.engine.weights import read_config
+    from minibatch.model.weights import read_config
 
     return min(_DEFAULTS.max_model_len, (shape or read_config(model)).n_positions)

@@ -6,17 +6,16 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from minibatch.paths import RECORDINGS
 from minibatch.recording.storage import save
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.scenarios import SCENARIOS, find_scenario
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "recordings"
-
 
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("record", help=__doc__.split(": ")[1], description=__doc__)
-    parser.add_argument("--out", type=Path, default=FOLDER, metavar="FOLDER", help="default: assets/recordings")
+    parser.add_argument("--out", type=Path, default=RECORDINGS, metavar="FOLDER", help="default: assets/recordings")
     parser.add_argument("--scenarios", nargs="+", default=list(SCENARIOS), metavar="NAME")
     parser.add_argument("--model", help="default: what the scenario's own recording has")
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda")

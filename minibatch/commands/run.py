@@ -27,7 +27,7 @@ def add_parser(subparsers: Any) -> None:
 def execute(options: argparse.Namespace) -> int:
     from minibatch.commands.terminal import metrics_table, stop_on_interrupt
     from minibatch.engine.session import Job, Session
-    from minibatch.engine.text import TextStream
+    from minibatch.model.text import TextStream
 
     policy = find_policy(options.policy)
     if options.out is not None:

@@ -16,8 +16,8 @@ def add_parser(subparsers: Any) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    from minibatch.analysis.claims import scaled
-    from minibatch.ui.site import write_site
+    from minibatch.analysis.registry.claims import scaled
+    from minibatch.ui.lessons.site import write_site
 
     if options.out.exists() and not options.out.is_dir():
         raise ValueError(f"{options.out} is a file: name a folder")

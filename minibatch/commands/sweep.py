@@ -16,17 +16,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from minibatch.analysis.accelerators import find_accelerator
 from minibatch.analysis.formats import three_figures
-from minibatch.analysis.models import find_shape
+from minibatch.analysis.registry.accelerators import find_accelerator
+from minibatch.analysis.registry.models import find_shape
 from minibatch.analysis.slo import parse_slo
-from minibatch.analysis.sweep_file import Row, SweepFile, row_of
-from minibatch.analysis.sweep_study import described
-from minibatch.analysis.sweeps import Curve, curves_of
+from minibatch.analysis.sweeps.curves import Curve, curves_of
+from minibatch.analysis.sweeps.definition import described
+from minibatch.analysis.sweeps.file import SweepFile, SweepRow, row_of
 from minibatch.commands.options import add_knobs, knobs_of
 from minibatch.commands.terminal import stop_on_interrupt, wide_console
-from minibatch.engine.study import BACKENDS, Point, Study, executor_of, knob_value, run_points, with_knob
-from minibatch.engine.text import count_tokens
+from minibatch.engine.sweep import BACKENDS, Point, SweepSpec, executor_of, knob_value, run_points, with_knob
+from minibatch.model.text import count_tokens
 from minibatch.recording.storage import check_writable
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
@@ -89,11 +89,11 @@ def execute(options: argparse.Namespace) -> int:
     if options.seed < 0:
         raise ValueError(f"seed is {options.seed}: use 0 or a positive whole number")
     check_writable(options.out)
-    study = study_of(options, demand_of(options))
-    points = list(points_of(options, study))
+    spec = spec_of(options, demand_of(options))
+    points = list(points_of(options, spec))
     for point in points:
-        point.check(study)
-    file = SweepFile(options.out, described(study))
+        point.check(spec)
+    file = SweepFile(options.out, described(spec))
     if given:
         file.judge_by(given)
     console, done = wide_console(), file.done
@@ -106,14 +106,14 @@ def execute(options: argparse.Namespace) -> int:
         if missing:
             task = bars.add_task("", total=len(points), completed=len(points) - len(missing))
             with executor_of(options.executor, workers) as executor:
-                for point, outcome in run_points(study, missing, executor, workers, should_stop):
+                for point, outcome in run_points(spec, missing, executor, workers, should_stop):
                     file.add(row_of(point.policy, point.load, point.config, outcome))
                     bars.advance(task)
             stopped = should_stop()
     wanted = {(point.policy, point.load, point.config) for point in points}
     rows = [row for row in file.rows if row.key in wanted]
     for curve in curves_of(rows, file.slo):
-        console.print(_table(curve, study, file.slo is not None))
+        console.print(_table(curve, spec, file.slo is not None))
     if file.slo:
         where = "" if given else f", as {options.out} has it; --slo gives another"
         console.print(Text(f"SLO of goodput: {file.slo.words}{where}"))
@@ -145,16 +145,16 @@ def demand_of(options: argparse.Namespace) -> Demand:
     return trace_demand(options.trace, options.trace_format, scaling, count_tokens, options.trace_times)
 
 
-def study_of(options: argparse.Namespace, demand: Demand) -> Study:
+def spec_of(options: argparse.Namespace, demand: Demand) -> SweepSpec:
     """What all points share."""
     ceilings = find_accelerator(options.accelerator).ceilings(options.dtype, options.tensor_parallel)
     shape = find_shape(options.model, ceilings.dtype)
-    return Study(demand, shape, ceilings, options.model, options.seed)
+    return SweepSpec(demand, shape, ceilings, options.model, options.seed)
 
 
-def points_of(options: argparse.Namespace, study: Study) -> Iterator[Point]:
+def points_of(options: argparse.Namespace, spec: SweepSpec) -> Iterator[Point]:
     """Every policy at every load with every value of the knobs that vary."""
-    config = default_config(study, knobs_of(options))
+    config = default_config(spec, knobs_of(options))
     varied = [[(name, knob_value(name, text)) for text in texts] for name, *texts in _checked(options.vary)]
     for policy, load, knobs in product(options.policies, loads_of(options), product(*varied)):
         point = Point(policy, load, config)
@@ -172,14 +172,14 @@ def loads_of(options: argparse.Namespace) -> list[Load]:
     return [Load("users", users, think_s=options.think_s) for users in sorted(set(options.users))]
 
 
-def default_config(study: Study, knobs: dict[str, Any]) -> SchedulerConfig:
+def default_config(spec: SweepSpec, knobs: dict[str, Any]) -> SchedulerConfig:
     """The knobs given; for the rest vLLM's ways: the whole context that is needed, and all memory that is left."""
-    longest = min(study.shape.n_positions, study.demand.longest)
+    longest = min(spec.shape.n_positions, spec.demand.longest)
     chosen = {"max_num_seqs": 256, "max_num_batched_tokens": 2048, "max_model_len": longest, **knobs}
-    if "num_kv_blocks" not in chosen and study.ceilings.memory_bytes is not None:
+    if "num_kv_blocks" not in chosen and spec.ceilings.memory_bytes is not None:
         block_size = chosen.get("block_size", SchedulerConfig().block_size)
-        left = study.ceilings.memory_bytes * MEMORY_SHARE - study.shape.weight_bytes
-        fit = int(left // (block_size * study.shape.kv_bytes_per_token))
+        left = spec.ceilings.memory_bytes * MEMORY_SHARE - spec.shape.weight_bytes
+        fit = int(left // (block_size * spec.shape.kv_bytes_per_token))
         if fit > 0:  # else the check says that the weights don't fit
             chosen["num_kv_blocks"] = min(fit, _MOST_BLOCKS)
     return SchedulerConfig(**chosen)
@@ -195,8 +195,8 @@ def _checked(varied: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
     return varied
 
 
-def _table(curve: Curve, study: Study, has_slo: bool) -> Table:
-    title = f"{curve.policy}{curve.knobs_in_words}: modelled on {study.ceilings.device}, {study.model}"
+def _table(curve: Curve, spec: SweepSpec, has_slo: bool) -> Table:
+    title = f"{curve.policy}{curve.knobs_in_words}: modelled on {spec.ceilings.device}, {spec.model}"
     table = Table(box=box.SIMPLE_HEAD, title=Text(title), title_justify="left", caption_justify="left")
     heads = ["completed/s", "tok/s", "TTFT p99", "TPOT p99", "queue", "preempted", "KV", *(["goodput/s"] * has_slo)]
     for name in (curve.rows[0].load.kind, *heads, ""):
@@ -208,7 +208,7 @@ def _table(curve: Curve, study: Study, has_slo: bool) -> Table:
     return table
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: SweepRow) -> list[str]:
     metrics = row.metrics
     usage = metrics["mean_kv_cache_usage"]
     return [

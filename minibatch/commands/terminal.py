@@ -17,12 +17,11 @@ from rich.table import Table
 from rich.text import Text
 
 from minibatch.analysis.metrics import compute_metrics
-from minibatch.analysis.summary import HEADLINES, ROWS, best_of_row
+from minibatch.analysis.shown_metrics import HEADLINES, ROWS, best_of_row
 from minibatch.recording.schema import Recording
 
 if TYPE_CHECKING:  # the engine imports torch, which takes seconds
-    from minibatch.engine.session import OnProgress
-    from minibatch.engine.session import Progress as JobProgress
+    from minibatch.engine.session import JobProgress, OnProgress
 
 
 PIPE_WIDTH = 160

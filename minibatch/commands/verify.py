@@ -20,10 +20,10 @@ def add_parser(subparsers: Any) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    from minibatch.engine.gpt2 import GPT2
-    from minibatch.engine.reference import reference_model
     from minibatch.engine.verify import random_workload, verify
-    from minibatch.engine.weights import load_weights
+    from minibatch.model.gpt2 import GPT2
+    from minibatch.model.reference import reference_model
+    from minibatch.model.weights import load_weights
 
     if options.seed < 0:
         raise ValueError(f"seed is {options.seed}: use 0 or a positive whole number")

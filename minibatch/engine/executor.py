@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from minibatch.engine.batch_kind import BatchKind
-from minibatch.engine.costs import Costs
 from minibatch.recording.schema import Clock
+from minibatch.roofline.costs import Costs
+from minibatch.roofline.decode_cost import DecodeCost
 from minibatch.scheduling.plan import Plan
 
 
@@ -42,7 +42,7 @@ class RunResult(NamedTuple):
     durations: Sequence[int]
     starts: Sequence[int]
     end_ns: int
-    kind: BatchKind
+    kind: DecodeCost
     contexts: Sequence[int]
     token_id: int
 

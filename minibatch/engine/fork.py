@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from minibatch.engine.fork_diff import diff_forks
 from minibatch.engine.loop import Engine
-from minibatch.engine.parting import part
 from minibatch.engine.replay import config_of, header_at, replay, turn
 from minibatch.recording.schema import Header, Recording
 from minibatch.scheduling.config import SchedulerConfig
@@ -30,13 +30,13 @@ class Fork:
     Attributes:
         unchanged: goes on with the knobs as they were.
         changed: goes on with one knob turned.
-        parts_at: the first iteration at which the two schedules differ; None if none does.
+        differs_at: the first iteration at which the two schedules differ; None if none does.
         difference: in a sentence, how they differ there.
     """
 
     unchanged: Recording
     changed: Recording
-    parts_at: int | None
+    differs_at: int | None
     difference: str
 
 
@@ -77,8 +77,8 @@ def fork(
         changed = _record(engines[1], recording, base, {**turned, "after": after})
     except OverflowError as error:
         raise ValueError("its model is so large, or its device so slow, that no clock holds the times") from error
-    parts_at, difference = part(unchanged, changed, iteration)
-    return Fork(unchanged, changed, parts_at, difference)
+    differs_at, difference = diff_forks(unchanged, changed, iteration)
+    return Fork(unchanged, changed, differs_at, difference)
 
 
 def _value(knob: str, value: Any) -> Any:

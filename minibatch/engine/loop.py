@@ -6,22 +6,22 @@ import math
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 
-from minibatch.engine.costs import ModelShape, count
 from minibatch.engine.executor import Executor, Result, RunResult
 from minibatch.engine.recorder import Recorder
 from minibatch.engine.roofline_executor import PLACEHOLDER_TOKEN, RooflineExecutor
-from minibatch.engine.tally import Tally
-from minibatch.engine.text import Tokenizer, pieces
+from minibatch.engine.summary_recorder import SummaryRecorder
+from minibatch.model.text import Tokenizer, pieces
 from minibatch.recording.schema import Header, Recording
+from minibatch.roofline.costs import ModelShape, count
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.scheduling.draft import PolicyError
-from minibatch.scheduling.hand_over import hand_over
+from minibatch.scheduling.decode_fast_forward import decode_run
 from minibatch.scheduling.invariants import check_plan, check_state
 from minibatch.scheduling.plan import Plan
+from minibatch.scheduling.plan_builder import PolicyError
 from minibatch.scheduling.policy import Policy
+from minibatch.scheduling.policy_switch import switch_policy
 from minibatch.scheduling.request_state import RequestState
 from minibatch.scheduling.state import SchedulerState
-from minibatch.scheduling.steady import steady_run
 from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import Request
@@ -40,7 +40,7 @@ class Engine:
 
     Attributes:
         num_arrived: requests that have arrived.
-        num_finished: requests that have finished, refused ones included.
+        num_finished: requests that have finished, rejected ones included.
         fast_forward: on the roofline model, take iterations that repeat at once; what is recorded
             is the same.
         check: verify the scheduler's invariants at every iteration; the clock doesn't run meanwhile.
@@ -57,7 +57,7 @@ class Engine:
         check: bool = True,
         loop: ClosedLoop | None = None,
         fast_forward: bool = False,
-        recorder: Recorder | Tally | None = None,
+        recorder: Recorder | SummaryRecorder | None = None,
     ) -> None:
         self.policy = policy
         self.executor = executor
@@ -137,7 +137,7 @@ class Engine:
         Raises:
             ValueError: as `SchedulerState.change`.
         """
-        chosen = self.policy if policy is None else hand_over(policy, self.state)
+        chosen = self.policy if policy is None else switch_policy(policy, self.state)
         self.state.change(self.state.config if config is None else config, chosen.hold_slots)
         self.policy = chosen
         self.executor = self.executor if executor is None else executor
@@ -183,10 +183,10 @@ class Engine:
         next_ns = self._source.next_ns if exact or not self.state.waiting else None
         if next_ns is not None and next_ns <= self.state.now_ns:
             return None
-        run = steady_run(self.policy, self.state, latest, exact)
+        run = decode_run(self.policy, self.state, latest, exact)
         if run is None or not isinstance(self.executor, RooflineExecutor):
             return None
-        kind = self.executor.kind_of(run.num_seqs, len(run.decodes), run.num_seqs)
+        kind = self.executor.decode_cost_of(run.num_seqs, len(run.decodes), run.num_seqs)
         contexts = run.contexts()
         # An iteration that has begun before somebody arrives is not disturbed.
         durations, starts = kind.run(contexts, self.state.now_ns, math.inf if next_ns is None else next_ns)

@@ -8,9 +8,9 @@ from dataclasses import asdict, replace
 import numpy as np
 import numpy.typing as npt
 
-from minibatch.engine.costs import Costs
+from minibatch.decisions.phase import Phase
+from minibatch.decisions.reasons import NUMBERS, WAITS, Code, Reason
 from minibatch.engine.executor import Result, RunResult
-from minibatch.recording.reasons import NUMBERS, WAITS, Code, Reason
 from minibatch.recording.schema import (
     BLOCK_COLUMNS,
     CODES,
@@ -18,14 +18,14 @@ from minibatch.recording.schema import (
     ITERATION_COLUMNS,
     REASON_COLUMNS,
     Header,
-    Phase,
     Recording,
     RequestRecord,
     Table,
 )
+from minibatch.roofline.costs import Costs
+from minibatch.scheduling.decode_fast_forward import DecodeRun, Taken
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.request_state import FinishReason, RequestState
-from minibatch.scheduling.steady import SteadyRun, Taken
 
 Ints = npt.NDArray[np.int64]
 
@@ -68,7 +68,7 @@ class Recorder:
                 return
             self._last_wait[request] = reason
         elif reason.code in (Code.ADMITTED, Code.RESUMED):
-            self._last_wait.pop(request, None)  # it may wait for the same again after an eviction
+            self._last_wait.pop(request, None)  # it may wait for the same again after an preemption
         self._reasons.append((self.num_iterations, _CODE_NUMBER[reason.code], request))
         self._numbers.append(tuple(int(reason.numbers[name]) for name in NUMBERS[reason.code]))
 
@@ -95,14 +95,14 @@ class Recorder:
             self._entries.append((i, slot, request.request_id, int(phase), request.num_computed_tokens, 0, 0, -1))
         self.num_iterations += 1
 
-    def append_run(self, run: SteadyRun, result: RunResult) -> None:
+    def append_run(self, run: DecodeRun, result: RunResult) -> None:
         """Record the iterations of a run before it is committed; then `take` its blocks."""
         durations, costs = result.durations, result.kind.costs(result.contexts)
         self._iterations.extend(np.stack([result.starts, durations, durations, *costs], axis=1))
         self._entries.extend(_entries(run, self.num_iterations, result.token_id))
         self.num_iterations += run.num_steps
 
-    def take(self, run: SteadyRun, result: RunResult, taken: Taken) -> None:
+    def take(self, run: DecodeRun, result: RunResult, taken: Taken) -> None:
         """Record the blocks that a run just appended has taken."""
         first = self.num_iterations - run.num_steps
         self._blocks.extend_rows((first + step, block, request.request_id) for step, request, block in taken)
@@ -179,7 +179,7 @@ class _Rows:
             self._latest = []
 
 
-def _entries(run: SteadyRun, first: int, token_id: int) -> Ints:
+def _entries(run: DecodeRun, first: int, token_id: int) -> Ints:
     """The rows of a run's slots, iteration by iteration; columns as ENTRY_COLUMNS."""
     steps, batch = np.arange(run.num_steps), len(run.decodes)
     others = [*run.padded, *run.held]

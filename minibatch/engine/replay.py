@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import ModelShape
 from minibatch.engine.executor import Result
 from minibatch.engine.loop import Engine
 from minibatch.engine.roofline_executor import PLACEHOLDER_TOKEN, RooflineExecutor
 from minibatch.recording.schema import Clock, Header, Recording, Table
+from minibatch.roofline.ceilings import Ceilings
+from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.scheduling.draft import PolicyError
 from minibatch.scheduling.invariants import InvariantError
 from minibatch.scheduling.plan import Plan
+from minibatch.scheduling.plan_builder import PolicyError
 from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import Request, SamplingParams
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from functools import lru_cache, partial
 
-from minibatch.engine.batch_kind import BatchKind
-from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import ModelShape, sum_of, swap_bytes, total
 from minibatch.engine.executor import Result
-from minibatch.engine.step_model import StepModel
 from minibatch.recording.schema import Clock
+from minibatch.roofline.ceilings import Ceilings
+from minibatch.roofline.costs import ModelShape, sum_of, swap_bytes, total
+from minibatch.roofline.decode_cost import DecodeCost
+from minibatch.roofline.step_model import StepModel
 from minibatch.scheduling.plan import Plan
 
 PLACEHOLDER_TOKEN = 0
@@ -43,7 +43,7 @@ class RooflineExecutor:
         self.model = StepModel(shape, ceilings)
         self._block_size = block_size
         self._host_link = host_link_bytes_per_s
-        self.kind_of = lru_cache(maxsize=4096)(partial(BatchKind, self.model))
+        self.decode_cost_of = lru_cache(maxsize=4096)(partial(DecodeCost, self.model))
         """Of runs of decodes, which come again and again: by positions, rows that write and sequences."""
 
     @property

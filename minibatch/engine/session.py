@@ -10,17 +10,17 @@ from pathlib import Path
 import torch
 
 import minibatch
-from minibatch.engine.ceilings import Ceilings, check_memory, load_or_measure
-from minibatch.engine.costs import ModelShape
-from minibatch.engine.devices import choose_dtype, parse_dtype, to_device
 from minibatch.engine.executor import Executor
-from minibatch.engine.fitted import with_fitted
 from minibatch.engine.loop import Engine
 from minibatch.engine.roofline_executor import RooflineExecutor
-from minibatch.engine.text import Tokenizer
 from minibatch.engine.torch_executor import TorchExecutor
-from minibatch.engine.weights import BUNDLED, load_model, load_tokenizer, read_config
+from minibatch.model.devices import choose_dtype, parse_dtype, to_device
+from minibatch.model.text import Tokenizer
+from minibatch.model.weights import BUNDLED, load_model, load_tokenizer, read_config
 from minibatch.recording.schema import Clock, Header, Recording
+from minibatch.roofline.calibration_store import with_calibration
+from minibatch.roofline.ceilings import Ceilings, check_memory, load_or_measure
+from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
@@ -71,7 +71,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class JobProgress:
     """How far a job has come."""
 
     policy: str
@@ -81,7 +81,7 @@ class Progress:
     num_requests: int
 
 
-OnProgress = Callable[[Progress], None]
+OnProgress = Callable[[JobProgress], None]
 ShouldStop = Callable[[], bool]
 OnSnapshot = Callable[[Callable[[], list[Recording]]], None]
 """Offered, after every plan, a function that records what there is so far; calling it is optional."""
@@ -115,7 +115,7 @@ class Session:
         )
         if job.ceilings:
             check_memory(job.ceilings, self.shape, job.config, job.model)
-        self.ceilings: Ceilings = job.ceilings or with_fitted(load_or_measure(device, self.dtype), self.shape)
+        self.ceilings: Ceilings = job.ceilings or with_calibration(load_or_measure(device, self.dtype), self.shape)
         self._model = None if job.clock == "modelled" else load_model(job.model, self.dtype, device)
 
     def engine(self, policy: Policy, requests: Sequence[Request] | None = None) -> Engine:
@@ -203,7 +203,7 @@ def run_job(
         def report(engine: Engine, plan: Plan, policy: Policy = policy, index: int = index) -> None:
             if on_progress is not None:
                 done = engine.num_finished
-                on_progress(Progress(policy.name, index, len(session.policies), done, engine.num_requests))
+                on_progress(JobProgress(policy.name, index, len(session.policies), done, engine.num_requests))
             if on_snapshot is not None and engine.recorder.num_iterations:
                 on_snapshot(lambda: [*recordings, session.record(engine)])
 
@@ -241,9 +241,9 @@ def _need(tokenizer: Tokenizer | None, model: str) -> Tokenizer:
 def _check_fit(
     requests: Sequence[Request], config: SchedulerConfig, model: str, context: int, vocab_size: int, is_traffic: bool
 ) -> None:
-    """Knobs and prompts that cannot work, as a sentence; requests that merely don't fit are refused later.
+    """Knobs and prompts that cannot work, as a sentence; requests that merely don't fit are rejected later.
 
-    Of traffic, which nobody wrote by hand, prompts that are too long are refused later as well.
+    Of traffic, which nobody wrote by hand, prompts that are too long are rejected later as well.
     """
     if config.max_model_len > context:
         raise ValueError(
@@ -263,6 +263,6 @@ def _check_fit(
             )
 
     state = SchedulerState(config)
-    refusals = [state.why_refused(request) for request in requests]
-    if all(refusals) and (first := refusals[0]):
+    rejections = [state.why_rejected(request) for request in requests]
+    if all(rejections) and (first := rejections[0]):
         raise ValueError(f"no request can be served with these knobs: {first.sentence}")

@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from minibatch.engine.ceilings import Progress, load_or_measure
-from minibatch.engine.devices import choose_dtype, to_device
-from minibatch.engine.fit import FEWEST_STEPS, fit_model
-from minibatch.engine.fitted import Fitted
-from minibatch.engine.gpt2 import GPT2
-from minibatch.engine.step_samples import Sample, Step, draw_steps
+from minibatch.decisions.phase import Phase
 from minibatch.engine.torch_executor import TorchExecutor
-from minibatch.engine.weights import load_model
-from minibatch.recording.schema import Phase
+from minibatch.model.devices import choose_dtype, to_device
+from minibatch.model.gpt2 import GPT2
+from minibatch.model.weights import load_model
+from minibatch.roofline.calibration_store import Calibration
+from minibatch.roofline.ceilings import Progress, load_or_measure
+from minibatch.roofline.fit import FEWEST_STEPS, fit_model
+from minibatch.roofline.step_samples import Sample, Step, draw_steps
 from minibatch.scheduling.plan import Plan, ScheduledSeq
 from minibatch.scheduling.request_state import RequestState
 from minibatch.workload.request import Request
@@ -40,10 +40,10 @@ def calibrate(
     seed: int = 0,
     progress: Progress | None = None,
     should_stop: Callable[[], bool] | None = None,
-) -> Fitted | None:
+) -> Calibration | None:
     """Measure this machine's ceilings anew, time steps of a model, and fit its efficiencies.
 
-    Returns what `fitted.save_fitted` remembers, or None if `should_stop` said so before the end.
+    Returns what `fitted.save_calibration` remembers, or None if `should_stop` said so before the end.
 
     Raises:
         ValueError: there is no such model, device or dtype, or too few steps or rounds.

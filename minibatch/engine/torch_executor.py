@@ -6,14 +6,14 @@ import time
 
 import torch
 
-from minibatch.engine.attention import paged_kernel_works
-from minibatch.engine.batch import pack
-from minibatch.engine.decode_graphs import DecodeGraphs
-from minibatch.engine.devices import describe
 from minibatch.engine.executor import Result
-from minibatch.engine.gpt2 import GPT2
-from minibatch.engine.kv_cache import KVCache
-from minibatch.engine.sampling import sample
+from minibatch.model.attention import paged_kernel_works
+from minibatch.model.batch import pack
+from minibatch.model.decode_graphs import DecodeGraphs
+from minibatch.model.devices import describe
+from minibatch.model.gpt2 import GPT2
+from minibatch.model.kv_cache import KVCache
+from minibatch.model.sampling import sample
 from minibatch.recording.schema import Clock
 from minibatch.scheduling.plan import Plan
 

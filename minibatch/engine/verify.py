@@ -18,12 +18,12 @@ import torch
 from torch import Tensor
 from transformers import GPT2LMHeadModel
 
-from minibatch.engine.batch import pack
-from minibatch.engine.gpt2 import GPT2
+from minibatch.decisions.phase import Phase
 from minibatch.engine.loop import Engine
-from minibatch.engine.reference import generate, logits_of
 from minibatch.engine.torch_executor import TorchExecutor
-from minibatch.recording.schema import Phase
+from minibatch.model.batch import pack
+from minibatch.model.gpt2 import GPT2
+from minibatch.model.reference import generate, logits_of
 from minibatch.scheduling import POLICIES, find_policy
 from minibatch.scheduling.config import KVLayout, PreemptionMode, SchedulerConfig
 from minibatch.scheduling.plan import ScheduledSeq
@@ -35,7 +35,7 @@ ROUNDING = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class RandomWorkload:
     """Random requests and the knobs under which all policies serve them."""
 
     requests: tuple[Request, ...]
@@ -65,7 +65,7 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TokenCheck:
     """One policy, layout and preemption mode against the reference.
 
     Attributes:
@@ -82,7 +82,7 @@ class Outcome:
     wrong: tuple[str, ...]
 
 
-def random_workload(seed: int, vocab_size: int) -> Workload:
+def random_workload(seed: int, vocab_size: int) -> RandomWorkload:
     """Four to ten requests, and a pool small enough that some seeds preempt."""
     rng = np.random.default_rng(seed)
     lengths = [(int(rng.integers(1, 65)), int(rng.integers(1, 25))) for _ in range(rng.integers(4, 11))]
@@ -98,7 +98,7 @@ def random_workload(seed: int, vocab_size: int) -> Workload:
     )
     slots, block_size = int(rng.integers(1, 7)), int(rng.integers(1, 33))
     largest = -(-max(prompt + max_tokens for prompt, max_tokens in lengths) // block_size)
-    return Workload(
+    return RandomWorkload(
         requests,
         max_num_seqs=slots,
         max_num_batched_tokens=int(rng.integers(slots, 65)),
@@ -109,7 +109,7 @@ def random_workload(seed: int, vocab_size: int) -> Workload:
     )
 
 
-def verify(workload: Workload, model: GPT2, reference: GPT2LMHeadModel) -> Iterator[Outcome]:
+def verify(workload: RandomWorkload, model: GPT2, reference: GPT2LMHeadModel) -> Iterator[TokenCheck]:
     """Serve `workload` in every way there is and compare each token; invariants are checked at every step."""
     expected = [generate(reference, r.prompt_token_ids, r.sampling.max_tokens) for r in workload.requests]
     for policy, layout, mode in product(POLICIES, get_args(KVLayout), get_args(PreemptionMode)):
@@ -117,9 +117,9 @@ def verify(workload: Workload, model: GPT2, reference: GPT2LMHeadModel) -> Itera
 
 
 def _verify_one(
-    workload: Workload, model: GPT2, reference: GPT2LMHeadModel, expected: Sequence[list[int]],
+    workload: RandomWorkload, model: GPT2, reference: GPT2LMHeadModel, expected: Sequence[list[int]],
     policy: str, layout: KVLayout, mode: PreemptionMode,
-) -> Outcome:  # fmt: skip
+) -> TokenCheck:  # fmt: skip
     config = workload.config(layout, mode)
     executor = TorchExecutor(model, num_kv_blocks=config.num_kv_blocks, block_size=config.block_size)
     engine = Engine(workload.requests, find_policy(policy), executor, config, model.shape)
@@ -136,7 +136,7 @@ def _verify_one(
             ties += excused
     written = sum(len(state.output_token_ids) for state in engine.requests)
     preemptions = sum(state.num_preemptions for state in engine.requests)
-    return Outcome(policy, layout, mode, written, preemptions, ties, tuple(wrong))
+    return TokenCheck(policy, layout, mode, written, preemptions, ties, tuple(wrong))
 
 
 def count_ties(model: GPT2, reference: GPT2LMHeadModel, request: Request, state: RequestState) -> int | None:

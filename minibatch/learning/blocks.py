@@ -8,8 +8,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from minibatch.analysis.claims import find_claim
-from minibatch.analysis.summary import Row
+from minibatch.analysis.registry.claims import find_claim
+from minibatch.analysis.shown_metrics import MetricRow
 from minibatch.learning.expressions import METRIC_ROWS, Figures, metric_words
 from minibatch.learning.fields import Fields
 from minibatch.learning.markup import Piece
@@ -205,7 +205,7 @@ def _labels(given: Mapping[Any, Any], lists: Sequence[Sequence[Any]]) -> dict[st
     return {str(value): str(label) for value, label in given.items()}
 
 
-def _metric_row(key: Any) -> Row:
+def _metric_row(key: Any) -> MetricRow:
     if key not in METRIC_ROWS:
         raise ValueError(f"there is no metric {key!r} to show: expected some of {', '.join(METRIC_ROWS)}")
     return METRIC_ROWS[key]

@@ -7,13 +7,14 @@ from itertools import zip_longest
 from pathlib import Path
 
 from minibatch.learning.errors import LessonError, Problem
-from minibatch.learning.lesson import FOLDER, Outline, compile_lesson, file_of, folders, read_outlines
+from minibatch.learning.lesson import Outline, compile_lesson, file_of, folders, read_outlines
 from minibatch.learning.markup import Piece, read_source
 from minibatch.learning.room import EXERCISES, QUESTIONS, read_exercises, read_questions
 from minibatch.learning.text import to_html
+from minibatch.paths import LESSONS
 
 
-def check_lessons(root: Path = FOLDER, names: Iterable[str] = ()) -> Iterator[tuple[Path, list[Problem]]]:
+def check_lessons(root: Path = LESSONS, names: Iterable[str] = ()) -> Iterator[tuple[Path, list[Problem]]]:
     """Every file of a lesson, and what is wrong with it; all of them, or those of some folders or ids.
 
     Raises:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from minibatch.analysis.accelerators import Accelerator, load_accelerators
 from minibatch.analysis.formats import three_figures
-from minibatch.analysis.models import load_models
-from minibatch.engine.costs import ModelShape
+from minibatch.analysis.registry.accelerators import Accelerator, load_accelerators
+from minibatch.analysis.registry.models import load_models
+from minibatch.roofline.costs import ModelShape
 
 EXACT, ROUNDED, ESTIMATED, COUNTED = 1.02, 1.1, 1.2, 1.35
 """Tolerances: of a sum, of one with rounded inputs, of a step's time, of a prefill's FLOPs."""

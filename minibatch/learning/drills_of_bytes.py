@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from minibatch.analysis.formats import three_figures
-from minibatch.engine.ceilings import kv_blocks_beside_weights
 from minibatch.learning.drill import (
     ESTIMATED,
     EXACT,
@@ -21,6 +20,7 @@ from minibatch.learning.drill import (
     shapes,
     size_of,
 )
+from minibatch.roofline.ceilings import kv_blocks_beside_weights
 
 
 def kv_bytes() -> Iterator[Drill]:

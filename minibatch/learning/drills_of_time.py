@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minibatch.analysis.accelerators import Accelerator, load_accelerators
 from minibatch.analysis.formats import three_figures
-from minibatch.engine.costs import ModelShape, Totals, operators, sum_of
-from minibatch.engine.step_model import StepModel
+from minibatch.analysis.registry.accelerators import Accelerator, load_accelerators
 from minibatch.learning.drill import (
     COUNTED,
     ESTIMATED,
@@ -22,6 +20,8 @@ from minibatch.learning.drill import (
     shapes,
     size_of,
 )
+from minibatch.roofline.costs import ModelShape, Totals, operators, sum_of
+from minibatch.roofline.step_model import StepModel
 
 
 def time_to_read_weights() -> Iterator[Drill]:

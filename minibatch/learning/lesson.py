@@ -14,8 +14,8 @@ from minibatch.learning.fields import Fields
 from minibatch.learning.markup import Source, read_source
 from minibatch.learning.run_spec import Spec, check_spec
 from minibatch.learning.text import Href
+from minibatch.paths import LESSONS
 
-FOLDER = Path(__file__).parents[2] / "lessons"
 _ID = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
@@ -54,7 +54,7 @@ class Lesson:
     runs: Mapping[str, Spec]
 
 
-def folders(root: Path = FOLDER) -> list[Path]:
+def folders(root: Path = LESSONS) -> list[Path]:
     """The folders that hold a lesson, in the order of their names."""
     return sorted(path.parent for path in root.glob("*/lesson.md"))
 
@@ -74,7 +74,7 @@ def read_outline(folder: Path, language: str = "en") -> Outline:
     return outline_of(folder, read_source(file_of(folder, language)))
 
 
-def read_outlines(root: Path = FOLDER, language: str = "en") -> tuple[list[Outline], list[Problem]]:
+def read_outlines(root: Path = LESSONS, language: str = "en") -> tuple[list[Outline], list[Problem]]:
     """The lessons that can be read, in order, in `language` or else in English; and what is wrong with files."""
     outlines: list[Outline] = []
     problems = []

@@ -13,12 +13,12 @@ import yaml
 from minibatch.learning.errors import LessonError, Problem
 from minibatch.learning.expressions import Figures
 from minibatch.learning.fields import Fields
-from minibatch.learning.lesson import FOLDER
 from minibatch.learning.run_spec import check_spec
 from minibatch.learning.schedule import POLICIES, Exercise, solve
+from minibatch.paths import LESSONS
 
-QUESTIONS = FOLDER / "interview" / "questions.yaml"
-EXERCISES = FOLDER / "interview" / "exercises.yaml"
+QUESTIONS = LESSONS / "interview" / "questions.yaml"
+EXERCISES = LESSONS / "interview" / "exercises.yaml"
 RUN = "run"
 """The name of an experiment's run in the figures of its question: {{ run.continuous.duration }}."""
 
@@ -34,7 +34,7 @@ class RoomError(LessonError):
 
 
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class RoomExperiment:
     """A run that shows what an answer says.
 
     Attributes:
@@ -66,7 +66,7 @@ class Question:
     seconds: int
     rubric: tuple[str, ...]
     answer: str
-    experiment: Experiment | None
+    experiment: RoomExperiment | None
     line: int
 
     @property
@@ -138,7 +138,7 @@ def _question(fields: Fields, line: int) -> Question:
     return Question(name, topic, ask, int(seconds), rubric, answer, experiment, line)
 
 
-def _experiment(given: Mapping[str, Any]) -> Experiment:
+def _experiment(given: Mapping[str, Any]) -> RoomExperiment:
     fields = Fields("experiment", given)
     run, check = fields.mapping("run"), tuple(_texts(fields, "check", 0))
     try:
@@ -148,7 +148,7 @@ def _experiment(given: Mapping[str, Any]) -> Experiment:
     count = len(run.get("requests", ())) or run.get("traffic", {}).get("num_requests", 0)
     if count >= _MOST_REQUESTS:
         raise ValueError(f"run of experiment has {count} requests: expected fewer than {_MOST_REQUESTS}")
-    experiment = Experiment(_filled(fields, "title"), run, _filled(fields, "caption"), check)
+    experiment = RoomExperiment(_filled(fields, "title"), run, _filled(fields, "caption"), check)
     fields.end()
     return experiment
 

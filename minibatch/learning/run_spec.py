@@ -12,13 +12,13 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from minibatch.paths import RECORDINGS
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import load
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.scenarios import find_scenario
 
-RECORDINGS = Path(__file__).parents[2] / "assets" / "recordings"
 SOURCES = ("recording", "scenario", "requests", "traffic")
 _SETTINGS = ("policies", "accelerator", "model", "devices", "knobs", "seed")
 _TRAFFIC = ("num_requests", "arrivals", "prompt_lengths", "output_lengths", "users", "think_s")
@@ -104,7 +104,7 @@ def _bundled(name: str, policies: list[str] | None) -> tuple[Recording, ...]:
 
 def _workload(spec: Spec, folder: Path) -> dict[str, Any]:
     """The fields of the `Job`."""
-    from minibatch.analysis.modelled import elsewhere
+    from minibatch.analysis.registry.modelled import elsewhere
 
     model = spec.get("model", "llama-3.1-8b")
     machine = elsewhere(model, spec.get("accelerator", "H100"), spec.get("devices", 1))

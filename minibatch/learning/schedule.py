@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from minibatch.engine.costs import Costs, ModelShape
+from minibatch.decisions.phase import Phase
 from minibatch.engine.executor import Result
 from minibatch.engine.loop import Engine
-from minibatch.recording.schema import Clock, Phase
+from minibatch.recording.schema import Clock
+from minibatch.roofline.costs import Costs, ModelShape
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
@@ -81,7 +82,7 @@ def solve(requests: Sequence[tuple[int, int]], policy: str, slots: int) -> Exerc
     rows = _rows(asked, policy, slots)
     if len(rows) > _MOST_STEPS:
         raise ValueError(f"the exercise takes {len(rows)} steps: expected at most {_MOST_STEPS}")
-    reasons = _Reasons(asked, policy, rows).all()
+    reasons = _ReasonsByCell(asked, policy, rows).all()
     return Exercise(policy, slots, asked, tuple(rows), reasons)
 
 
@@ -136,7 +137,7 @@ def _rows(asked: Sequence[ExerciseRequest], policy: str, slots: int) -> list[tup
     return rows
 
 
-class _Reasons:
+class _ReasonsByCell:
     """Why each cell of a finished schedule holds what it holds, in plain words."""
 
     def __init__(self, asked: Sequence[ExerciseRequest], policy: str, rows: Sequence[Sequence[str]]) -> None:

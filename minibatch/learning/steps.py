@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from minibatch.analysis.accelerators import find_accelerator, load_accelerators
-from minibatch.analysis.claims import scaled
 from minibatch.analysis.formats import plural, three_figures
-from minibatch.analysis.models import find_shape, load_models
-from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import Costs, ModelShape, Totals, operators, sum_of
-from minibatch.engine.step_model import StepModel
-from minibatch.recording.schema import Column, Phase, Recording
+from minibatch.analysis.registry.accelerators import find_accelerator, load_accelerators
+from minibatch.analysis.registry.claims import scaled
+from minibatch.analysis.registry.models import find_shape, load_models
+from minibatch.decisions.phase import Phase
+from minibatch.recording.schema import Column, Recording
+from minibatch.roofline.ceilings import Ceilings
+from minibatch.roofline.costs import Costs, ModelShape, Totals, operators, sum_of
+from minibatch.roofline.step_model import StepModel
 
 _UNITS = {"ms": "ms", "flops": "FLOP/s", "bytes": "bytes", "intensity": "FLOP/byte", "tokens_per_s": "tok/s"}
 _LARGEST_NUMBER = 10_000_000

@@ -13,13 +13,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 from minibatch.analysis.formats import count
-from minibatch.analysis.summary import ROWS, Row
+from minibatch.analysis.shown_metrics import ROWS, MetricRow
+from minibatch.paths import ASSETS
 
-FOLDER = Path(__file__).parents[2] / "assets" / "lessons"
+FOLDER = ASSETS / "lessons"
 METRICS = (
     *ROWS,
-    Row("Throughput", "requests completed", "", "completed", "higher", count),
-    Row("Throughput", "requests refused", "", "num_refused", "lower", count),
+    MetricRow("Throughput", "requests completed", "", "completed", "higher", count),
+    MetricRow("Throughput", "requests rejected", "", "num_rejected", "lower", count),
 )
 """The metrics that a lesson can show: those of the table, and how many requests came through."""
 

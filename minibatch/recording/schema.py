@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any, Literal
 
 import numpy as np
 
-from minibatch.recording.reasons import NUMBERS, Code, Reason
+from minibatch.decisions.reasons import NUMBERS, Code, Reason
 from minibatch.workload.arrival_source import NOT_YET_NS
 
 VERSION = 2
@@ -22,17 +21,6 @@ VERSION = 2
 Clock = Literal["measured", "modelled"]
 Column = np.ndarray
 Table = Mapping[str, Column]
-
-
-class Phase(IntEnum):
-    """What a slot does in one iteration."""
-
-    PREFILL = 0
-    DECODE = 1
-    PADDING = 2
-    """Held for a request that has finished."""
-    STALLED = 3
-    """Held by a request that gets no token in this iteration."""
 
 
 ITERATION_COLUMNS = (
@@ -106,7 +94,7 @@ class RequestRecord:
         prompt: the prompt as text, None where it was given as tokens.
         pieces: the output as text, one piece a token; they join to the whole. Empty for a
             modelled run, which writes no text.
-        finish_reason: "length", "stop", "refused", or None if the run was cancelled first.
+        finish_reason: "length", "stop", "rejected", or None if the run was cancelled first.
     """
 
     arrival_ns: int

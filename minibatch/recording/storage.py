@@ -1,4 +1,4 @@
-"""Recordings as files: written whole or not at all, refused with a sentence when they are wrong.
+"""Recordings as files: written whole or not at all, rejected with a sentence when they are wrong.
 
 A file is one line of ASCII, `MINIBATCH-RECORDING <version>`, and then zlib-deflated JSON: a list of
 runs over the same requests. SCHEMA.md describes the JSON.
@@ -153,6 +153,8 @@ def _from_json(data: dict[str, Any]) -> Recording:
     requests = [{**_fields(RequestRecord, request)} for request in data["requests"]]
     for request in requests:
         request |= {name: tuple(request[name]) for name in ("prompt_token_ids", "pieces")}
+        if request["finish_reason"] == "refused":
+            request["finish_reason"] = "rejected"
     run = Recording(
         header=Header(**_fields(Header, {"closed_loop": None, **data["header"]})),  # older files lack it
         requests=tuple(RequestRecord(**request) for request in requests),

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from minibatch.recording.reasons import NUMBERS, REFUSALS
-from minibatch.recording.schema import CODES, ITERATION_COLUMNS, Header, Phase, Recording, RequestRecord
+from minibatch.decisions.phase import Phase
+from minibatch.decisions.reasons import NUMBERS, REJECTIONS
+from minibatch.recording.schema import CODES, ITERATION_COLUMNS, Header, Recording, RequestRecord
 
 LIMIT = 1 << 53
 """Numbers stay below this, so that JavaScript reads them exactly and sums of products fit 64 bits as floats."""
@@ -18,7 +19,7 @@ _LARGEST = {"max_num_seqs": 1 << 16, "block_size": 1 << 16, "num_kv_blocks": 1 <
 _TEXT_FIELDS = ("policy", "clock", "device", "model", "dtype", "scenario")
 _CLOCKS = ("measured", "modelled")
 _FORK_FIELDS = {"iteration", "knob", "before", "after", "clock", "earlier"}
-_FINISHES = (None, "length", "stop", "refused")
+_FINISHES = (None, "length", "stop", "rejected")
 
 
 def check(run: Recording) -> None:
@@ -155,14 +156,14 @@ def _check_blocks(run: Recording) -> None:
 
 
 def _check_tokens(run: Recording) -> None:
-    """Whether texts have a piece a token, and refused requests never ran."""
+    """Whether texts have a piece a token, and rejected requests never ran."""
     written = np.bincount(run.entries["request"][run.entries["token_id"] >= 0], minlength=len(run.requests))
     rows = zip(run.reasons["code"].tolist(), run.reasons["request"].tolist(), strict=True)
-    refused = {request_id for code, request_id in rows if CODES[code] in REFUSALS}
+    rejected = {request_id for code, request_id in rows if CODES[code] in REJECTIONS}
     for request_id, (request, count) in enumerate(zip(run.requests, written.tolist(), strict=True)):
         if request.pieces and len(request.pieces) != count:
             raise ValueError(f"request {request_id} wrote {count} tokens and has {len(request.pieces)} pieces of text")
-        if count > request.max_tokens or (request_id in refused and count):
+        if count > request.max_tokens or (request_id in rejected and count):
             raise ValueError(f"request {request_id} wrote {count} tokens, more than it may")
         if request.finish_reason in ("length", "stop") and not count:
             raise ValueError(f"request {request_id} finished and wrote nothing")

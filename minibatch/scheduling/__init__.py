@@ -1,10 +1,10 @@
 """Who runs in the next iteration: request state, KV blocks and the policies."""
 
-from minibatch.scheduling.chunked import Chunked
-from minibatch.scheduling.continuous import Continuous
-from minibatch.scheduling.dynamic import Dynamic
+from minibatch.scheduling.policies.chunked import Chunked
+from minibatch.scheduling.policies.continuous import Continuous
+from minibatch.scheduling.policies.dynamic import Dynamic
+from minibatch.scheduling.policies.static import Static
 from minibatch.scheduling.policy import POLICIES, Policy, find_policy, register
-from minibatch.scheduling.static import Static
 
 for _policy in (Static(), Dynamic(), Continuous(), Chunked()):
     register(_policy)

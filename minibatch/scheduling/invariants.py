@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minibatch.scheduling.kv_pool import blocks_for
 from minibatch.scheduling.plan import Plan
-from minibatch.scheduling.request_state import RequestState, Status
+from minibatch.scheduling.request_state import RequestState, RequestStatus
 from minibatch.scheduling.state import SchedulerState
 
 
@@ -39,16 +39,23 @@ def check_state(state: SchedulerState, requests: list[RequestState]) -> None:
     _require(len(free) + len(held) == usable, f"{len(free)} free + {len(held)} held blocks are not {usable}")
     _require(len({*free, *held}) == usable, "a block has two owners")
 
-    places = {Status.WAITING: state.waiting, Status.RUNNING: state.running, Status.SWAPPED: state.swapped}
+    places = {
+        RequestStatus.WAITING: state.waiting,
+        RequestStatus.RUNNING: state.running,
+        RequestStatus.SWAPPED: state.swapped,
+    }
     _require(len(state.running) <= state.config.max_num_seqs, f"{len(state.running)} requests run")
     for request in requests:
         where = [status for status, members in places.items() if request in members]
-        expected = [] if request.status is Status.FINISHED else [request.status]
+        expected = [] if request.status is RequestStatus.FINISHED else [request.status]
         _require(where == expected, f"{_name(request)} is {request.status} and found in {where}")
-        _require((request.status is Status.RUNNING) or not request.block_table, f"{_name(request)} holds blocks")
+        _require((request.status is RequestStatus.RUNNING) or not request.block_table, f"{_name(request)} holds blocks")
     free_slots = [slot for slot, holder in enumerate(state.slots) if holder is None]
     _require(state.free_slots == free_slots, f"slots {free_slots} are free and {state.free_slots} said to be")
-    _require(all(r.status is Status.FINISHED for _, r in state.finished), "a slot is kept for one who has not finished")
+    _require(
+        all(r.status is RequestStatus.FINISHED for _, r in state.finished),
+        "a slot is kept for one who has not finished",
+    )
     for request in state.running:
         capacity = len(request.block_table) * pool.block_size
         _require(request.num_computed_tokens <= capacity, f"{_name(request)} has more KV than blocks")

@@ -1,4 +1,4 @@
-"""Who owns which KV block: a pool, and a draft of what one iteration takes and gives back.
+"""Who owns which KV block: a pool, and a builder of what one iteration takes and gives back.
 
 The pool hands out units. Paged, a unit is one block. Contiguous, a unit is a run of blocks next to
 each other that holds `max_model_len` tokens, reserved whole at admission: blocks left over at the
@@ -47,11 +47,11 @@ class KVPool:
         """Blocks that a request of `num_tokens` tokens holds at its largest."""
         return blocks_for(num_tokens, self.block_size) if self.paged else self.unit
 
-    def settle(self, draft: KVDraft) -> None:
-        """Make true what `draft` took and gave back."""
-        if draft.num_taken:
-            del self.free_units[-draft.num_taken :]
-        self.free_units.extend(draft.returned)
+    def settle(self, builder: KVChanges) -> None:
+        """Make true what `builder` took and gave back."""
+        if builder.num_taken:
+            del self.free_units[-builder.num_taken :]
+        self.free_units.extend(builder.returned)
 
     def take(self, num_units: int) -> list[int]:
         """The first block of each of so many units, in the order in which they are handed out."""
@@ -80,7 +80,7 @@ class KVPool:
         self.num_blocks = num_blocks
 
 
-class KVDraft:
+class KVChanges:
     """What one iteration would take from the pool; the pool itself stays as it is."""
 
     def __init__(self, pool: KVPool) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from minibatch.recording.reasons import Reason
-from minibatch.recording.schema import Phase
-from minibatch.scheduling.kv_pool import KVDraft
+from minibatch.decisions.phase import Phase
+from minibatch.decisions.reasons import Reason
+from minibatch.scheduling.kv_pool import KVChanges
 from minibatch.scheduling.request_state import RequestState
 
 
@@ -95,7 +95,7 @@ class Plan(NamedTuple):
     wake_ns: int | None = None
     token_budget: int = 0
     new_blocks: tuple[tuple[RequestState, tuple[int, ...]], ...] = ()
-    kv: KVDraft | None = None
+    kv: KVChanges | None = None
 
     @property
     def num_tokens(self) -> int:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from minibatch.workload.request import Request
 
 
-class Status(StrEnum):
+class RequestStatus(StrEnum):
     """Where a request is. It is in exactly one of these at any time."""
 
     WAITING = "waiting"
@@ -22,7 +22,7 @@ class FinishReason(StrEnum):
 
     LENGTH = "length"
     STOP = "stop"
-    REFUSED = "refused"
+    REJECTED = "rejected"
 
 
 @dataclass(slots=True, eq=False)
@@ -45,7 +45,7 @@ class RequestState:
     """
 
     request: Request
-    status: Status = Status.WAITING
+    status: RequestStatus = RequestStatus.WAITING
     num_computed_tokens: int = 0
     prefill_end: int = 0
     output_token_ids: list[int] = field(default_factory=list)

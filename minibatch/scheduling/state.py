@@ -6,11 +6,11 @@ from bisect import insort
 from collections import deque
 from collections.abc import Sequence
 
-from minibatch.recording.reasons import Code, Reason
+from minibatch.decisions.reasons import Code, Reason
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.kv_pool import KVPool
 from minibatch.scheduling.plan import Plan
-from minibatch.scheduling.request_state import FinishReason, RequestState, Status
+from minibatch.scheduling.request_state import FinishReason, RequestState, RequestStatus
 from minibatch.workload.request import Request
 
 
@@ -53,23 +53,23 @@ class SchedulerState:
         holders = ((slot, self.slots[slot]) for slot in self.finished_slots)
         return [(slot, holder) for slot, holder in holders if holder is not None]
 
-    def why_refused(self, request: Request) -> Reason | None:
+    def why_rejected(self, request: Request) -> Reason | None:
         """Why `request` could never finish here however long it waited; None if it can."""
         config, total = self.config, _most_tokens(request)
         if total > config.max_model_len:
             numbers = {"prompt": request.num_prompt_tokens, "max_tokens": request.sampling.max_tokens}
-            return Reason(Code.REFUSED_LENGTH, request.request_id, {**numbers, "max_model_len": config.max_model_len})
+            return Reason(Code.REJECTED_LENGTH, request.request_id, {**numbers, "max_model_len": config.max_model_len})
         needs = self.pool.max_blocks(total - 1)  # the last token's KV is never needed
         if needs > config.num_kv_blocks:
-            return Reason(Code.REFUSED_BLOCKS, request.request_id, {"needs": needs, "pool": config.num_kv_blocks})
+            return Reason(Code.REJECTED_BLOCKS, request.request_id, {"needs": needs, "pool": config.num_kv_blocks})
         return None
 
     def arrive(self, request: Request) -> tuple[RequestState, Reason]:
         """Queue a request that has arrived, or refuse at once one that can never fit."""
         state = RequestState(request)
-        if refusal := self.why_refused(request):
-            state.status, state.finish_reason = Status.FINISHED, FinishReason.REFUSED
-            return state, refusal
+        if rejection := self.why_rejected(request):
+            state.status, state.finish_reason = RequestStatus.FINISHED, FinishReason.REJECTED
+            return state, rejection
         self.waiting.append(state)
         numbers = {"prompt": request.num_prompt_tokens, "max_tokens": request.sampling.max_tokens}
         return state, Reason(Code.QUEUED, request.request_id, numbers)
@@ -124,7 +124,7 @@ class SchedulerState:
             self.slots[request.slot] = request
         self.free_slots = [slot for slot, holder in enumerate(self.slots) if holder is None]
         self.finished_slots = [
-            slot for slot, holder in enumerate(self.slots) if holder and holder.status is Status.FINISHED
+            slot for slot, holder in enumerate(self.slots) if holder and holder.status is RequestStatus.FINISHED
         ]
 
     def _check_change(self, config: SchedulerConfig) -> None:
@@ -156,19 +156,19 @@ class SchedulerState:
         request.block_table = []
         request.num_preemptions += 1
         if by_swap:
-            request.status = Status.SWAPPED
+            request.status = RequestStatus.SWAPPED
             self.swapped.appendleft(request)
         else:
-            request.status = Status.WAITING
+            request.status = RequestStatus.WAITING
             request.num_computed_tokens = 0
             self.waiting.appendleft(request)
 
     def _admit(self, request: RequestState, slot: int) -> None:
-        queue = self.swapped if request.status is Status.SWAPPED else self.waiting
+        queue = self.swapped if request.status is RequestStatus.SWAPPED else self.waiting
         queue.remove(request)
-        if request.status is Status.WAITING:
+        if request.status is RequestStatus.WAITING:
             request.prefill_end = request.num_tokens
-        request.status, request.slot = Status.RUNNING, slot
+        request.status, request.slot = RequestStatus.RUNNING, slot
         self.running.append(request)
         self.slots[slot] = request
         self.free_slots.remove(slot)
@@ -188,7 +188,7 @@ class SchedulerState:
         """Let `requests` go; returned with the blocks that each gave back."""
         finished = [(request, request.block_table) for request in requests]
         for request in requests:
-            request.status = Status.FINISHED
+            request.status = RequestStatus.FINISHED
             self.running.remove(request)
             self.pool.release(request.block_table)
             request.block_table = []

@@ -33,7 +33,7 @@ class ArrivalSource(Protocol):
         ...
 
     def on_finished(self, now_ns: int) -> None:
-        """Somebody's request has been answered or refused at `now_ns`."""
+        """Somebody's request has been answered or rejected at `now_ns`."""
         ...
 
 

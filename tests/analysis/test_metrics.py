@@ -145,10 +145,10 @@ def test_one_output_token_has_no_tpot_and_no_itl():
     assert metrics["mean_ttft_ms"] == pytest.approx(1.3)
 
 
-def test_refused_requests_count_as_refused_and_nowhere_else():
+def test_rejected_requests_count_as_rejected_and_nowhere_else():
     recording = run("chunked", [(3, 2), (40, 2)])
     metrics = compute_metrics(recording)
-    assert (metrics["completed"], metrics["num_refused"], metrics["total_input_tokens"]) == (1, 1, 3)
+    assert (metrics["completed"], metrics["num_rejected"], metrics["total_input_tokens"]) == (1, 1, 3)
     assert sum(column[1] for column in request_ledger(Timeline(recording)).values()) == 0
 
 
@@ -166,4 +166,4 @@ def test_a_window_that_waits_is_idle_with_work_waiting():
 def test_a_run_without_iterations_has_no_numbers():
     metrics = compute_metrics(run("static", [(40, 2)]))
     assert metrics["output_throughput"] is None
-    assert metrics["num_refused"] == 1
+    assert metrics["num_rejected"] == 1

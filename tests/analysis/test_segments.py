@@ -9,7 +9,7 @@ import numpy as np
 from minibatch.analysis.ledger import slot_ledger
 from minibatch.analysis.segments import PADDED, labelled, slot_segments
 from minibatch.analysis.timeline import Timeline
-from minibatch.recording.schema import Phase
+from minibatch.decisions.phase import Phase
 from tests.ui.recordings import MS, continuous, static
 
 

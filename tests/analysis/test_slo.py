@@ -73,10 +73,10 @@ def test_words():
         ([], "an SLO without a limit says nothing: limit ttft, tpot or e2el"),
     ],
 )  # fmt: skip
-def test_what_is_not_a_limit_is_refused_with_a_sentence(pairs, sentence):
-    with pytest.raises(ValueError) as refusal:  # noqa: PT011
+def test_what_is_not_a_limit_is_rejected_with_a_sentence(pairs, sentence):
+    with pytest.raises(ValueError) as rejection:  # noqa: PT011
         parse_slo(pairs)
-    assert str(refusal.value) == sentence
+    assert str(rejection.value) == sentence
 
 
 def test_every_limit_must_be_kept():
@@ -149,7 +149,7 @@ def test_one_token_of_a_run_keeps_any_tpot_limit():
     assert goodput_of(run([(3, 1)]), Slo(tpot_ms=1e-6)).good == 1
 
 
-def test_refused_requests_count_as_arrived_and_never_as_good():
+def test_rejected_requests_count_as_arrived_and_never_as_good():
     """The second can never fit max_model_len; it comes after the first has ended."""
     found = goodput_of(run([(3, 2), (12, 8, 50.0)]), Slo(e2el_ms=1e6))
     assert (found.good, found.completed, found.arrived, found.attainment) == (1, 1, 2, 0.5)

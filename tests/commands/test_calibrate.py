@@ -9,11 +9,12 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from minibatch.engine import ceilings, weights
-from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.fitted import fitted_files, load_fitted
-from minibatch.engine.gpt2 import GPT2Config
 from minibatch.engine.session import Job, Session
+from minibatch.model import weights
+from minibatch.model.gpt2 import GPT2Config
+from minibatch.roofline import ceilings
+from minibatch.roofline.calibration_store import calibration_files, load_calibration
+from minibatch.roofline.ceilings import Ceilings
 from minibatch.scheduling.config import SchedulerConfig
 
 Inside = Callable[..., CompletedProcess[str]]
@@ -34,8 +35,8 @@ def own_cache(inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_it_says_what_it_fitted_and_modelled_runs_use_it(inside: Inside, own_cache: Path) -> None:
     done = inside("calibrate", *FEW)
     assert done.returncode == 0, done.stderr
-    (path,) = fitted_files(own_cache)
-    fitted = load_fitted(path)
+    (path,) = calibration_files(own_cache)
+    fitted = load_calibration(path)
     assert fitted.num_fitted == 16
     assert f"modelled against measured, on {len(fitted.held_out)} steps that were not fitted to" in done.stdout
     for words in ("100 GFLOP/s", "10 GB/s", "fitted to 16 measured steps of random:tiny", "lm_head", "median error"):
@@ -50,7 +51,7 @@ def test_it_says_what_it_fitted_and_modelled_runs_use_it(inside: Inside, own_cac
 def test_its_numbers_as_json(inside: Inside, own_cache: Path) -> None:
     done = inside("calibrate", *FEW, "--json")
     numbers = json.loads(done.stdout)
-    fitted = load_fitted(*fitted_files(own_cache))
+    fitted = load_calibration(*calibration_files(own_cache))
     assert done.stderr.splitlines()[-1].startswith("minibatch: warning: 24 steps are few: 16 were fitted to and ")
     assert done.stderr.splitlines()[-1].endswith("use --steps 60 or more")
     assert numbers["model"] == "random:tiny"

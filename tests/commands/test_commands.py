@@ -218,6 +218,6 @@ def test_help_names_every_command(minibatch):
 
 def test_importing_the_program_takes_no_torch():
     modules = "minibatch.scheduling, minibatch.recording.storage, minibatch.analysis.metrics"
-    modules += ", minibatch.ui.compare, minibatch.ui.truth"
+    modules += ", minibatch.ui.compare.page, minibatch.ui.truth.page"
     code = f"import sys, {modules}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

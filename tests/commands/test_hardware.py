@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from minibatch.analysis.accelerators import load_accelerators
-from minibatch.analysis.claims import load_claims
-from minibatch.analysis.models import load_models
+from minibatch.analysis.registry.accelerators import load_accelerators
+from minibatch.analysis.registry.claims import load_claims
+from minibatch.analysis.registry.models import load_models
 from minibatch.recording.storage import load
 
 ROOT = Path(__file__).resolve().parents[2]

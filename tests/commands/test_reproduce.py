@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from minibatch.analysis.claims import load_claims
+from minibatch.analysis.registry.claims import load_claims
 from minibatch.analysis.reproduce import EXPERIMENTS
 from minibatch.commands import reproduce
 

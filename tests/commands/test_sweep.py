@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from minibatch.analysis.slo import Slo
-from minibatch.analysis.sweep_file import read_sweep
+from minibatch.analysis.sweeps.file import read_sweep
 from tests.commands.conftest import ROOT
 
 LIGHT = [
@@ -73,8 +73,8 @@ def test_users_and_the_lengths_of_a_trace(inside, tmp_path: Path) -> None:
     done = inside(*machine, "--trace", trace, "--users", 2, 8, "--policies", "continuous", "--out", path)
     assert done.returncode == 0, done.stderr
     saved = read_sweep(path)
-    study, found = saved.study, saved.rows
-    assert study["num_requests"] == 60
+    spec, found = saved.spec, saved.rows
+    assert spec["num_requests"] == 60
     assert [row.metrics["completed"] for row in found] == [60, 60]
     assert "users" in done.stdout
     path = tmp_path / "rates.parquet"
@@ -83,8 +83,8 @@ def test_users_and_the_lengths_of_a_trace(inside, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     saved = read_sweep(path)
-    study, found = saved.study, saved.rows
-    assert study["times"] == [pytest.approx(k) for k in range(60)]
+    spec, found = saved.spec, saved.rows
+    assert spec["times"] == [pytest.approx(k) for k in range(60)]
     assert [row.metrics["offered"] for row in found] == [pytest.approx(rate * 60 / 59) for rate in (2, 8)]
 
 

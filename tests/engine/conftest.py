@@ -12,9 +12,10 @@ import torch
 from transformers import GPT2Config as HFConfig
 from transformers import GPT2LMHeadModel
 
-from minibatch.engine.gpt2 import GPT2, GPT2Config
+from minibatch.decisions.phase import Phase
 from minibatch.engine.torch_executor import TorchExecutor
-from minibatch.scheduling.plan import Phase, Plan, ScheduledSeq
+from minibatch.model.gpt2 import GPT2, GPT2Config
+from minibatch.scheduling.plan import Plan, ScheduledSeq
 from minibatch.scheduling.request_state import RequestState
 from minibatch.workload.request import Request, SamplingParams
 

@@ -44,9 +44,9 @@ def test_without_a_thought_the_next_iteration_has_the_next_request():
     assert run.iterations["start_ns"].tolist() == [0, 2 * MS, 4 * MS]
 
 
-def test_a_refused_request_is_an_answer():
+def test_a_rejected_request_is_an_answer():
     run = record(requests_of([(10, 1), (70, 1), (10, 1)]), "continuous", CONFIG, ClosedLoop(1, 0.001))
-    assert [request.finish_reason for request in run.requests] == ["length", "refused", "length"]
+    assert [request.finish_reason for request in run.requests] == ["length", "rejected", "length"]
     assert arrivals_ms(run) == pytest.approx([0, 3, 4])
 
 

@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from minibatch.analysis.accelerators import find_accelerator
-from minibatch.analysis.models import find_shape
-from minibatch.engine import session, weights
-from minibatch.engine.ceilings import Ceilings
+from minibatch.analysis.registry.accelerators import find_accelerator
+from minibatch.analysis.registry.models import find_shape
+from minibatch.engine import session
 from minibatch.engine.fork import fork
 from minibatch.engine.session import Job, run_job
+from minibatch.model import weights
 from minibatch.recording.storage import dumps, loads
 from minibatch.recording.validation import check
+from minibatch.roofline.ceilings import Ceilings
 from minibatch.scheduling.config import SchedulerConfig
 
 JOB = Job(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.efficiency import Efficiency
 from minibatch.engine.loop import Engine
 from minibatch.engine.roofline_executor import RooflineExecutor
 from minibatch.recording import storage
+from minibatch.roofline.ceilings import Ceilings
+from minibatch.roofline.efficiency import Efficiency
 from minibatch.scheduling import POLICIES, find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.arrivals import ClosedLoop

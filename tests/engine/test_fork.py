@@ -16,7 +16,7 @@ from minibatch.recording import storage
 from minibatch.recording.schema import Recording
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import engine_of, header_of, record, requests_of, token_of
-from tests.scheduling.test_hand_worked import SQUEEZED, THREE, schedule_of
+from tests.scheduling.policies.test_hand_worked import SQUEEZED, THREE, schedule_of
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets" / "recordings"
 
@@ -36,7 +36,7 @@ def test_a_larger_budget_takes_larger_chunks():
         ["r0:P3 r1:P1", "r0:D r1:P3", "r1:P1 r2:P2", "r1:D r2:D", "r1:D", "r1:D"],
         ["r0:P3 r1:P1", "r0:D r1:P4", "r1:D r2:P2", "r1:D r2:D", "r1:D"],
     )
-    assert futures.parts_at == 1
+    assert futures.differs_at == 1
     assert futures.difference == (
         "at step 1 the unchanged run decodes 1 request and prefills 3 tokens of r1; "
         "with max_num_batched_tokens 8 it decodes 1 request and prefills 4 tokens of r1"
@@ -101,7 +101,7 @@ def test_swap_instead_of_recompute():
         ["r0:P3 r1:P3", "r0:D r1:D", "r0:D", "r0:D", "r1:P5", "r1:D"],
         ["r0:P3 r1:P3", "r0:D r1:D", "r0:D", "r0:D", "r1:D", "r1:D"],
     )
-    assert (futures.parts_at, futures.difference) == (
+    assert (futures.differs_at, futures.difference) == (
         2,
         "at step 2 the unchanged run drops the blocks of r1 and decodes 1 request; "
         "with preemption_mode swap it copies the blocks of r1 to host memory and decodes 1 request",
@@ -112,13 +112,13 @@ def test_who_was_swapped_comes_back_although_the_mode_has_changed():
     run = original("continuous", [(3, 4), (3, 4)], **SQUEEZED, preemption_mode="swap")
     futures = fork(run, 3, "preemption_mode", "recompute")
     assert schedule_of(futures.changed) == schedule_of(run)
-    assert futures.parts_at is None
+    assert futures.differs_at is None
     assert futures.difference == "both futures run the same batches at every step from 3 on"
 
 
 def test_a_larger_pool_serves_whom_the_smaller_one_would_refuse():
     run = original("continuous", [(1, 2), (9, 3, 5.0)], block_size=2, num_kv_blocks=4)
-    assert run.requests[1].finish_reason == "refused"
+    assert run.requests[1].finish_reason == "rejected"
     futures = fork(run, 2, "num_kv_blocks", 8)
     assert schedules(futures) == (["r0:P1", "r0:D"], ["r0:P1", "r0:D", "r1:P9", "r1:D", "r1:D"])
     assert futures.difference == (
@@ -130,7 +130,7 @@ def test_a_larger_pool_serves_whom_the_smaller_one_would_refuse():
 def test_a_smaller_pool_refuses_whom_it_can_never_serve_and_keeps_whom_it_has():
     run = original("continuous", [(3, 8), (9, 3, 0.5)], block_size=2, num_kv_blocks=12, max_num_seqs=1)
     changed = fork(run, 1, "num_kv_blocks", 5).changed
-    assert [request.finish_reason for request in changed.requests] == ["length", "refused"]
+    assert [request.finish_reason for request in changed.requests] == ["length", "rejected"]
     assert changed.num_kv_blocks == 12
     with pytest.raises(ValueError, match="2 KV blocks are held at this point, and r0 may come to need 5: use num_kv"):
         fork(run, 1, "num_kv_blocks", 4)
@@ -139,7 +139,7 @@ def test_a_smaller_pool_refuses_whom_it_can_never_serve_and_keeps_whom_it_has():
 def test_a_window_may_move_the_batches_and_not_change_them():
     run = original("dynamic", [(3, 1, 0.0), (4, 1, 10.0)], max_num_seqs=3, max_wait=0.05)
     futures = fork(run, 0, "max_wait", 0.06)
-    assert futures.parts_at is None
+    assert futures.differs_at is None
     assert futures.difference == (
         "both futures run the same batches at every step from 0 on; with max_wait 0.06 the run ends 10 ms later"
     )
@@ -148,7 +148,7 @@ def test_a_window_may_move_the_batches_and_not_change_them():
 def test_the_end_of_a_run_has_no_future():
     run = original("chunked", THREE)
     futures = fork(run, run.num_iterations, "max_num_seqs", 1)
-    assert (futures.parts_at, futures.difference) == (
+    assert (futures.differs_at, futures.difference) == (
         None,
         "nothing is left to run at step 6: all requests have finished",
     )
@@ -202,7 +202,7 @@ def test_a_stopped_fork_is_what_it_was():
     futures = fork(original("chunked", THREE), 1, "max_num_batched_tokens", 8, lambda: next(asked))
     assert schedules(futures) == (["r0:P3 r1:P1", "r0:D r1:P3", "r1:P1 r2:P2"], ["r0:P3 r1:P1"])
     assert not futures.changed.header.complete
-    assert futures.parts_at is None
+    assert futures.differs_at is None
     assert futures.difference == "both futures are the same up to step 1, at which they were stopped"
 
 

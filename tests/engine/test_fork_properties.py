@@ -10,7 +10,6 @@ import numpy as np
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
-from minibatch.engine.ceilings import Ceilings
 from minibatch.engine.executor import Result
 from minibatch.engine.fork import KNOBS, Fork, fork
 from minibatch.engine.loop import Engine
@@ -18,6 +17,7 @@ from minibatch.engine.roofline_executor import RooflineExecutor
 from minibatch.recording import storage
 from minibatch.recording.schema import Clock, Recording
 from minibatch.recording.validation import check
+from minibatch.roofline.ceilings import Ceilings
 from minibatch.scheduling import POLICIES, find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
@@ -92,7 +92,7 @@ def same(a: Recording, b: Recording) -> bool:
 
 
 def attempt(recording: Recording, k: int, knob: str, value: object) -> Fork:
-    """The fork; drops examples that are refused, which only what shrinks may be."""
+    """The fork; drops examples that are rejected, which only what shrinks may be."""
     before = recording.header.policy if knob == "policy" else recording.header.config[knob]
     try:
         return fork(recording, k, knob, value)
@@ -138,7 +138,7 @@ def test_without_a_change_the_future_is_the_recorded_one(workload, config, polic
     futures = fork(recording, k, knob, value)
     assert same(futures.unchanged, recording)
     assert storage.dumps([futures.unchanged]) == storage.dumps([futures.changed])
-    assert futures.parts_at is None
+    assert futures.differs_at is None
     assert futures.changed.header.token_budget == recording.header.token_budget
 
 
@@ -161,18 +161,18 @@ def test_a_fork_keeps_the_past_and_the_tokens(workload, config, policy, share, t
         assert {future.header.clock_at(i) for i in range(k)} <= {"measured"}
         assert future.header.clock_at(k) == "modelled"
         for old, new, tokens, was in zip(before, tokens_of(future), future.requests, recording.requests, strict=True):
-            refused = "refused" in (tokens.finish_reason, was.finish_reason)
-            assert refused or (new == old and tokens.finish_reason == was.finish_reason)
+            rejected = "rejected" in (tokens.finish_reason, was.finish_reason)
+            assert rejected or (new == old and tokens.finish_reason == was.finish_reason)
     assert [r.finish_reason for r in futures.unchanged.requests] == [r.finish_reason for r in recording.requests]
     parts_where_they_differ(futures, k)
 
 
 def parts_where_they_differ(futures: Fork, k: int) -> None:
     n = min(futures.unchanged.num_iterations, futures.changed.num_iterations)
-    end = n if futures.parts_at is None else futures.parts_at
+    end = n if futures.differs_at is None else futures.differs_at
     assert k <= end <= n
     assert all(batch(futures.unchanged, i) == batch(futures.changed, i) for i in range(end))
-    if futures.parts_at is None:
+    if futures.differs_at is None:
         assert futures.unchanged.num_iterations == futures.changed.num_iterations
         return
     assert futures.difference.startswith(f"at step {end} the unchanged run ")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from minibatch.decisions.reasons import Code, Reason
 from minibatch.engine.recorder import Recorder
-from minibatch.recording.reasons import Code, Reason
 from minibatch.recording.schema import Recording
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import engine_of, header_of, record, requests_of
@@ -19,7 +19,7 @@ def story(recording: Recording, request_id: int) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize(("mode", "again"), [("swap", "resumed"), ("recompute", "admitted")])
-def test_a_request_that_waits_for_the_same_after_an_eviction_is_recorded_again(mode: str, again: str) -> None:
+def test_a_request_that_waits_for_the_same_after_an_preemption_is_recorded_again(mode: str, again: str) -> None:
     config = SchedulerConfig(
         max_num_seqs=3, max_num_batched_tokens=8, max_model_len=24, block_size=2, num_kv_blocks=6, watermark=0.0,
         preemption_mode=mode,

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import ModelShape, count, operators, swap_bytes, total
-from minibatch.engine.efficiency import Efficiency
+from minibatch.decisions.phase import Phase
 from minibatch.engine.roofline_executor import PLACEHOLDER_TOKEN, RooflineExecutor
-from minibatch.engine.step_model import StepModel
-from minibatch.scheduling.plan import Phase, Plan, ScheduledSeq, Swap
+from minibatch.roofline.ceilings import Ceilings
+from minibatch.roofline.costs import ModelShape, count, operators, swap_bytes, total
+from minibatch.roofline.efficiency import Efficiency
+from minibatch.roofline.step_model import StepModel
+from minibatch.scheduling.plan import Plan, ScheduledSeq, Swap
 from minibatch.scheduling.request_state import RequestState
 from minibatch.workload.request import Request
 
@@ -77,7 +78,7 @@ def test_many_steps_at_once_take_what_each_takes_alone(
         for batch, start in batches
     ]
     for (batch, start), duration in zip(batches, alone, strict=True):
-        kind = executor.kind_of(batch, batch, batch)
+        kind = executor.decode_cost_of(batch, batch, batch)
         durations, starts = kind.run([batch * (start + 1)] * 3, 100, before_ns=100 + 2 * duration)
         assert (durations, starts) == ([duration] * 2, [100, 100 + duration])
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from minibatch.engine import session
-from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.session import Job, Progress, run_job
+from minibatch.engine.session import Job, JobProgress, run_job
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import dumps
 from minibatch.recording.validation import check
+from minibatch.roofline.ceilings import Ceilings
 from minibatch.scheduling.config import SchedulerConfig
 
 SQUEEZED = Job(
@@ -109,7 +109,7 @@ def test_a_stopped_job_gives_what_its_snapshots_gave() -> None:
 
 
 def test_progress_names_the_policy_and_counts_requests() -> None:
-    seen: list[Progress] = []
+    seen: list[JobProgress] = []
     run_job(SQUEEZED, seen.append)
     assert (seen[0].policy, seen[0].policy_index, seen[0].num_policies) == ("static", 0, 2)
     assert (seen[-1].policy, seen[-1].num_finished, seen[-1].num_requests) == ("chunked", 16, 16)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import GPT2LMHeadModel
 
-from minibatch.engine.verify import Outcome, count_ties, random_workload, verify
+from minibatch.engine.verify import RunSummary, count_ties, random_workload, verify
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.request_state import RequestState
 from minibatch.workload.request import Request
@@ -26,7 +26,7 @@ def examples() -> int:
     return MANY if settings.get_current_profile_name() == "verify" else FEW
 
 
-def outcomes(reference: GPT2LMHeadModel, seed: int, dtype: str, device: str) -> list[Outcome]:
+def outcomes(reference: GPT2LMHeadModel, seed: int, dtype: str, device: str) -> list[RunSummary]:
     workload = random_workload(seed, CONFIG.vocab_size)
     kind = getattr(torch, dtype)
     model = make_model(reference, dtype, torch.device(device))

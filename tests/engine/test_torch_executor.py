@@ -8,10 +8,11 @@ import pytest
 import torch
 from transformers import GPT2LMHeadModel
 
-from minibatch.engine.batch import pack
-from minibatch.engine.gpt2 import GPT2
+from minibatch.decisions.phase import Phase
 from minibatch.engine.torch_executor import TorchExecutor
-from minibatch.scheduling.plan import Phase, Plan, ScheduledSeq, Swap
+from minibatch.model.batch import pack
+from minibatch.model.gpt2 import GPT2
+from minibatch.scheduling.plan import Plan, ScheduledSeq, Swap
 from tests.engine.conftest import CONFIG, Driver, greedy, make_model, prompts
 
 BLOCK_SIZES = [1, 3, 16, 64]

@@ -8,10 +8,10 @@ import pytest
 
 from minibatch.__main__ import main
 from minibatch.engine import session
-from minibatch.engine.ceilings import Ceilings
 from minibatch.engine.session import Job, run_job
 from minibatch.recording.storage import dumps, load
 from minibatch.recording.validation import check
+from minibatch.roofline.ceilings import Ceilings
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.request import NANOSECONDS
 from minibatch.workload.traffic import Traffic
@@ -56,15 +56,15 @@ def test_drawn_requests_are_served_recorded_and_said():
     assert [r.arrival_ns for r in runs[0].requests] == [r.arrival_ns for r in runs[1].requests]
 
 
-def test_requests_of_a_trace_that_are_too_long_are_refused_one_by_one(trace):
+def test_requests_of_a_trace_that_are_too_long_are_rejected_one_by_one(trace):
     for run in run_job(job(Traffic(trace=trace))):
         check(run)
-        assert [request.finish_reason for request in run.requests] == ["length", "refused", "length"]
+        assert [request.finish_reason for request in run.requests] == ["length", "rejected", "length"]
         assert [request.arrival_ns for request in run.requests] == [0, NANOSECONDS // 2, NANOSECONDS * 5 // 4]
         assert run.header.scenario == "trace day.csv, 3 requests"
 
 
-def test_a_trace_of_which_nothing_fits_is_refused(trace):
+def test_a_trace_of_which_nothing_fits_is_rejected(trace):
     with pytest.raises(ValueError, match="no request can be served with these knobs"):
         run_job(job(Traffic(trace=trace, length_scale=50.0)))
 

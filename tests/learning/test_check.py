@@ -25,7 +25,7 @@ def block(kind: str, *lines: str) -> str:
 QUIZ = ("type: choice", "ask: Who?", "explain: Slots.", "options: [{text: a, right: true}, b]")
 
 
-def test_an_answer_that_a_run_contradicts_is_refused(tmp_path: Path) -> None:
+def test_an_answer_that_a_run_contradicts_is_rejected(tmp_path: Path) -> None:
     """Two slots: static starts the third request when the long one ends, continuous when the first short one does."""
     write_lesson(tmp_path, block("quiz", *QUIZ, "check: [two.static.duration < two.continuous.duration]"))
     ((line, expected),) = problems(tmp_path)
@@ -37,7 +37,7 @@ def test_an_answer_that_a_run_contradicts_is_refused(tmp_path: Path) -> None:
     assert problems(tmp_path) == []
 
 
-def test_an_order_that_a_run_contradicts_is_refused(tmp_path: Path) -> None:
+def test_an_order_that_a_run_contradicts_is_rejected(tmp_path: Path) -> None:
     by = "by: [two.static.duration, two.continuous.duration]"
     write_lesson(
         tmp_path, block("quiz", "type: order", "ask: Order.", "explain: E.", "items: [static, continuous]", by)

@@ -68,6 +68,6 @@ def test_a_hundred_and_twenty_different_ones_of_every_topic() -> None:
     assert {drill.topic for drill in drills} == {drill.topic for drill in ALL.values()}
 
 
-def test_more_than_there_are_is_refused() -> None:
+def test_more_than_there_are_is_rejected() -> None:
     with pytest.raises(ValueError, match="the registries give"):
         make_drills(count=100_000)

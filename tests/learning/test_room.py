@@ -27,8 +27,8 @@ GOOD = f"""\
 BUNDLED = read_questions()
 
 
-def refused(tmp_path: Path, text: str) -> tuple[int, str]:
-    """The line and the sentence with which a file of questions is refused."""
+def rejected(tmp_path: Path, text: str) -> tuple[int, str]:
+    """The line and the sentence with which a file of questions is rejected."""
     path = tmp_path / "questions.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(RoomError) as error:
@@ -73,22 +73,22 @@ def test_a_good_file(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, old: str, new: str, line: int, expected: str) -> None:
     text = GOOD.replace(" ".join(["word"] * 90), "word word") if old.startswith("word") else GOOD.replace(old, new)
-    found, sentence = refused(tmp_path, text)
+    found, sentence = rejected(tmp_path, text)
     assert expected in sentence
     assert found in (line, line + 1) if "YAML" in expected else found == line
 
 
 def test_an_id_is_used_once(tmp_path: Path) -> None:
-    assert refused(tmp_path, GOOD + GOOD) == (7, "id 'one' is that of line 1 too: expected one of its own")
+    assert rejected(tmp_path, GOOD + GOOD) == (7, "id 'one' is that of line 1 too: expected one of its own")
 
 
 @pytest.mark.parametrize("text", ["", "questions: none\n", "[]"])
 def test_a_file_is_a_list(tmp_path: Path, text: str) -> None:
-    assert refused(tmp_path, text) == (1, "expected a list, each part of it a question")
+    assert rejected(tmp_path, text) == (1, "expected a list, each part of it a question")
 
 
 def test_an_entry_is_a_mapping(tmp_path: Path) -> None:
-    assert refused(tmp_path, GOOD + "- two\n")[0] == 7
+    assert rejected(tmp_path, GOOD + "- two\n")[0] == 7
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

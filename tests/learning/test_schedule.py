@@ -91,7 +91,7 @@ def test_reasons_are_in_plain_words() -> None:
         ([(0, 50), (1, 50)], "static", 1, "at most 60"),
     ],
 )
-def test_what_fits_no_whiteboard_is_refused(
+def test_what_fits_no_whiteboard_is_rejected(
     requests: list[tuple[int, int]], policy: str, slots: int, expected: str
 ) -> None:
     with pytest.raises(ValueError, match=expected):

@@ -8,9 +8,10 @@ from statistics import median
 
 import pytest
 
+from minibatch.decisions.phase import Phase
 from minibatch.learning.expressions import Figures
 from minibatch.learning.run_spec import run_of
-from minibatch.recording.schema import Phase, Recording
+from minibatch.recording.schema import Recording
 
 RUN = {"recording": "emptying"}
 FIGURES = Figures({"run": RUN})

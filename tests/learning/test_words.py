@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from minibatch.analysis.claims import find_claim
+from minibatch.analysis.registry.claims import find_claim
 from minibatch.learning import words
 from minibatch.learning.expressions import Figures
 from minibatch.learning.lesson import compile_lesson

@@ -8,9 +8,9 @@ import pytest
 
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.scheduling.hand_over import HandOver, hand_over
 from minibatch.scheduling.invariants import check_state
 from minibatch.scheduling.kv_pool import KVPool
+from minibatch.scheduling.policy_switch import PolicySwitch, switch_policy
 from tests.helpers import engine_of, requests_of
 
 CONFIG = SchedulerConfig(max_num_seqs=3, max_num_batched_tokens=8, max_model_len=16, block_size=2, num_kv_blocks=16)
@@ -53,10 +53,10 @@ def test_a_run_goes_on_under_every_policy_and_loses_nobody(policy):
 def test_only_a_prompt_half_done_delays_the_successor():
     engine = engine_of(requests_of([(12, 2)]), "chunked", CONFIG)
     static, chunked = find_policy("static"), find_policy("chunked")
-    assert hand_over(static, engine.state) is static
+    assert switch_policy(static, engine.state) is static
     engine.step()
-    assert isinstance(hand_over(static, engine.state), HandOver)
-    assert hand_over(chunked, engine.state) is chunked
+    assert isinstance(switch_policy(static, engine.state), PolicySwitch)
+    assert switch_policy(chunked, engine.state) is chunked
 
 
 def test_a_change_that_does_not_fit_changes_nothing():

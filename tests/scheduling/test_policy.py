@@ -6,8 +6,8 @@ import pytest
 
 from minibatch.scheduling import POLICIES, find_policy, register
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.scheduling.draft import Draft, PolicyError
 from minibatch.scheduling.plan import Plan
+from minibatch.scheduling.plan_builder import PlanBuilder, PolicyError
 from minibatch.scheduling.state import SchedulerState
 from tests.helpers import engine_of, requests_of
 
@@ -23,24 +23,24 @@ class OneAtATime:
         return config.max_model_len
 
     def schedule(self, state: SchedulerState) -> Plan:
-        draft = Draft(state, self.token_budget(state.config))
-        for request in list(draft.running):
-            draft.decode(request)
-        if not draft.running and draft.can_admit():
-            draft.prefill(draft.admit())
-        return draft.plan()
+        builder = PlanBuilder(state, self.token_budget(state.config))
+        for request in list(builder.running):
+            builder.decode(request)
+        if not builder.running and builder.can_admit():
+            builder.prefill(builder.admit())
+        return builder.plan()
 
 
 class Broken(OneAtATime):
-    """Does to the draft what `misdeed` says."""
+    """Does to the builder what `misdeed` says."""
 
     def __init__(self, misdeed) -> None:
         self.misdeed = misdeed
 
     def schedule(self, state: SchedulerState) -> Plan:
-        draft = Draft(state, self.token_budget(state.config))
-        self.misdeed(draft)
-        return draft.plan()
+        builder = PlanBuilder(state, self.token_budget(state.config))
+        self.misdeed(builder)
+        return builder.plan()
 
 
 def test_a_new_policy_is_registered_and_served(monkeypatch):
@@ -61,37 +61,37 @@ def test_an_unknown_policy_names_those_there_are():
         find_policy("magic")
 
 
-def twice(draft: Draft) -> None:
-    request = draft.admit()
-    draft.prefill(request)
-    draft.prefill(request)
+def twice(builder: PlanBuilder) -> None:
+    request = builder.admit()
+    builder.prefill(request)
+    builder.prefill(request)
 
 
-def too_much(draft: Draft) -> None:
-    while draft.can_admit(1):
-        draft.prefill(draft.admit())
+def too_much(builder: PlanBuilder) -> None:
+    while builder.can_admit(1):
+        builder.prefill(builder.admit())
 
 
-def evicting_the_new(draft: Draft) -> None:
+def preempting_the_new(builder: PlanBuilder) -> None:
     """Of 8 blocks r0 holds 6 and the newcomer takes 2, so r0's 13th token finds none."""
-    if not draft.running:
-        draft.prefill(draft.admit())
+    if not builder.running:
+        builder.prefill(builder.admit())
         return
-    if draft.can_admit(4):
-        draft.admit(4)
-    draft.decode(draft.running[0])
+    if builder.can_admit(4):
+        builder.admit(4)
+    builder.decode(builder.running[0])
 
 
 @pytest.mark.parametrize(
     ("misdeed", "says"),
     [
-        (lambda draft: None, "would never run anything again"),
-        (lambda draft: draft.decode(draft.first_waiting), "would never run anything again"),
+        (lambda builder: None, "would never run anything again"),
+        (lambda builder: builder.decode(builder.first_waiting), "would never run anything again"),
         (twice, "scheduled twice"),
         (too_much, "over its budget of 16"),
-        (evicting_the_new, "decode the running requests before you admit new ones"),
+        (preempting_the_new, "decode the running requests before you admit new ones"),
     ],
-    ids=["nothing", "without a slot", "twice", "over budget", "evicting the new"],
+    ids=["nothing", "without a slot", "twice", "over budget", "preempting the new"],
 )
 def test_a_policy_that_breaks_the_rules_is_told_which(misdeed, says):
     num_kv_blocks = 64 if misdeed is too_much else 8

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from minibatch.analysis.ledger import request_ledger, slot_ledger
 from minibatch.analysis.timeline import Timeline
-from minibatch.engine.costs import total
+from minibatch.decisions.phase import Phase
 from minibatch.recording import storage
-from minibatch.recording.schema import Phase, Recording
+from minibatch.recording.schema import Recording
+from minibatch.roofline.costs import total
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.invariants import check_state
@@ -29,11 +30,11 @@ def test_every_request_ends_and_every_count_agrees(workload, config, policy):
     recording = engine.recording(header_of(engine))
 
     for state in engine.requests:
-        refused = state.finish_reason == "refused"
-        wanted = [] if refused else [token_of(state.request_id, i) for i in range(state.request.sampling.max_tokens)]
+        rejected = state.finish_reason == "rejected"
+        wanted = [] if rejected else [token_of(state.request_id, i) for i in range(state.request.sampling.max_tokens)]
         assert state.output_token_ids == wanted
         total = state.request.num_prompt_tokens + state.request.sampling.max_tokens
-        assert refused == (
+        assert rejected == (
             total > config.max_model_len or engine.state.pool.max_blocks(total - 1) > config.num_kv_blocks
         )
     blocks_are_owned_by_one(recording)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright import sync_api
 
-from minibatch.ui.headless import CHROMIUM, ROOT, app_server, chromium
+from minibatch.ui.shared.headless import CHROMIUM, ROOT, app_server, chromium
 
 __all__ = ["ROOT", "Watched", "app_server", "launched", "served"]
 

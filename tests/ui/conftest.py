@@ -6,7 +6,7 @@ from playwright import sync_api
 
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import save
-from minibatch.ui.sources import FOLDER_VARIABLE
+from minibatch.ui.shared.sources import FOLDER_VARIABLE
 from tests.ui.browser import launched
 from tests.ui.recordings import continuous, static
 

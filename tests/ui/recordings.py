@@ -7,8 +7,9 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from minibatch.recording.reasons import Code
-from minibatch.recording.schema import CODES, Header, Phase, Recording, RequestRecord
+from minibatch.decisions.phase import Phase
+from minibatch.decisions.reasons import Code
+from minibatch.recording.schema import CODES, Header, Recording, RequestRecord
 from minibatch.scheduling.config import SchedulerConfig
 
 MS = 1_000_000

@@ -5,13 +5,11 @@ from dataclasses import replace
 import pytest
 
 from minibatch.analysis.formats import duration, percent, plural, three_figures
-from minibatch.analysis.summary import ROWS
+from minibatch.analysis.shown_metrics import ROWS
 from minibatch.recording.schema import Recording
-from minibatch.ui.ledger_bars import ledger_bars_html, slot_time_rows
-from minibatch.ui.metrics_table import metrics_frame, metrics_html
-from minibatch.ui.notices import Notice, notice_html
-from minibatch.ui.palette import theme
-from minibatch.ui.summary import (
+from minibatch.ui.compare.ledger_bars import ledger_bars_html, slot_time_rows
+from minibatch.ui.compare.metrics_table import metrics_frame, metrics_html
+from minibatch.ui.compare.summary import (
     clocks,
     intro_html,
     ledger_legend_html,
@@ -21,6 +19,8 @@ from minibatch.ui.summary import (
     title,
     watch,
 )
+from minibatch.ui.shared.notices import Notice, notice_html
+from minibatch.ui.shared.palette import theme
 from tests.ui.recordings import HTML
 
 Pair = tuple[Recording, ...]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from minibatch.engine.weights import load_tokenizer
+from minibatch.model.weights import load_tokenizer
 from minibatch.workload.requests_file import read_requests
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from minibatch.engine.weights import load_tokenizer
+from minibatch.model.weights import load_tokenizer
 from minibatch.workload.request import Request, SamplingParams
 from minibatch.workload.scenarios import (
     SCENARIOS,

@@ -6,18 +6,18 @@ chunked prefill alone runs chunks and decodes in iterations of their own, by tur
 
 from __future__ import annotations
 
-from minibatch.analysis.outcomes import outcome_metrics
 from minibatch.analysis.reproduce.chat import LONGEST, assumption, chat_demand
-from minibatch.analysis.reproduce.result import Reproduction, Row, Watch, published
+from minibatch.analysis.reproduce.result import Reproduction, ResultRow, Watch, published
 from minibatch.analysis.reproduce.setup import BARE_ROOFLINE, MEMORY, machine
+from minibatch.analysis.summary_metrics import summary_metrics
 from minibatch.engine.loop import Engine
 from minibatch.engine.roofline_executor import RooflineExecutor
-from minibatch.engine.study import Study
-from minibatch.engine.tally import Tally
+from minibatch.engine.summary_recorder import SummaryRecorder
+from minibatch.engine.sweep import SweepSpec
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.scheduling.draft import Draft
 from minibatch.scheduling.plan import Plan
+from minibatch.scheduling.plan_builder import PlanBuilder
 from minibatch.scheduling.policy import Policy
 from minibatch.scheduling.state import SchedulerState
 from minibatch.workload.demand import Load
@@ -64,24 +64,24 @@ class ChunksAlone:
         return config.max_num_batched_tokens
 
     def schedule(self, state: SchedulerState) -> Plan:
-        draft = Draft(state, self.token_budget(state.config))
-        writing = [request for request in draft.running if not request.is_prefilling]
-        if not (self._decodes_next and writing) and self._prefill(draft):
+        builder = PlanBuilder(state, self.token_budget(state.config))
+        writing = [request for request in builder.running if not request.is_prefilling]
+        if not (self._decodes_next and writing) and self._prefill(builder):
             self._decodes_next = True
-            return draft.plan()
+            return builder.plan()
         self._decodes_next = False
         for request in writing:
-            draft.decode(request)
-        return draft.plan()
+            builder.decode(request)
+        return builder.plan()
 
-    def _prefill(self, draft: Draft) -> bool:
+    def _prefill(self, builder: PlanBuilder) -> bool:
         """Whether there was a prompt to go on with or to begin."""
-        for request in [request for request in draft.running if request.is_prefilling]:
-            draft.prefill(request, min(draft.remaining_prefill(request), draft.budget_left))
-        while draft.can_admit(draft.next_chunk):
-            chunk = draft.next_chunk
-            draft.prefill(draft.admit(chunk), chunk)
-        return draft.budget_left < draft.token_budget
+        for request in [request for request in builder.running if request.is_prefilling]:
+            builder.prefill(request, min(builder.remaining_prefill(request), builder.budget_left))
+        while builder.can_admit(builder.next_chunk):
+            chunk = builder.next_chunk
+            builder.prefill(builder.admit(chunk), chunk)
+        return builder.budget_left < builder.token_budget
 
 
 def reproduce(seed: int = 0, watch: Watch | None = None, num_requests: int = 200) -> Reproduction:
@@ -98,7 +98,7 @@ def reproduce(seed: int = 0, watch: Watch | None = None, num_requests: int = 200
     found = {}
     for done, (name, (policy, config)) in enumerate(variants.items()):
         watch.at(done, len(variants))
-        found[name] = _metrics(on.study(demand, seed), policy, config)
+        found[name] = _metrics(on.spec(demand, seed), policy, config)
     return Reproduction(
         "sarathi-ablation",
         TITLE,
@@ -110,28 +110,28 @@ def reproduce(seed: int = 0, watch: Watch | None = None, num_requests: int = 200
     )
 
 
-def _metrics(study: Study, policy: Policy, config: SchedulerConfig) -> dict[str, float]:
+def _metrics(spec: SweepSpec, policy: Policy, config: SchedulerConfig) -> dict[str, float]:
     """Milliseconds by name, of a run under a policy that need not be registered."""
-    tally = Tally(config.num_kv_blocks, study.ceilings.ridge)
+    tally = SummaryRecorder(config.num_kv_blocks, spec.ceilings.ridge)
     engine = Engine(
-        study.demand.requests(Load("rate", RATE), study.seed),
+        spec.demand.requests(Load("rate", RATE), spec.seed),
         policy,
-        RooflineExecutor(study.shape, study.ceilings, block_size=config.block_size),
+        RooflineExecutor(spec.shape, spec.ceilings, block_size=config.block_size),
         config,
-        study.shape,
+        spec.shape,
         check=False,
         fast_forward=True,
         recorder=tally,
     )
     engine.run()
-    metrics = outcome_metrics(tally.outcome(engine.is_done))
+    metrics = summary_metrics(tally.outcome(engine.is_done))
     return {name: metrics[key] or 0.0 for name, (_, key) in METRICS.items()}
 
 
-def _rows(found: dict[str, dict[str, float]]) -> tuple[Row, ...]:
+def _rows(found: dict[str, dict[str, float]]) -> tuple[ResultRow, ...]:
     """Over both together; then what both come to, in seconds."""
     rows = [
-        Row(
+        ResultRow(
             f"{words}: {IN_WORDS[variant]} over both", found[variant][name] / found[BOTH][name], "x",
             published(f"sarathi-ablation-{variant}-{name}", f"sarathi-ablation-{BOTH}-{name}"), _WHY[name],
         )
@@ -140,7 +140,9 @@ def _rows(found: dict[str, dict[str, float]]) -> tuple[Row, ...]:
     ]  # fmt: skip
     absolute = "Absolute times depend on kernels, load and lengths, none of which are those of the published runs."
     rows += [
-        Row(f"{words}: both", found[BOTH][name] / 1e3, "s", published(f"sarathi-ablation-{BOTH}-{name}"), absolute)
+        ResultRow(
+            f"{words}: both", found[BOTH][name] / 1e3, "s", published(f"sarathi-ablation-{BOTH}-{name}"), absolute
+        )
         for name, (words, _) in METRICS.items()
     ]
     return tuple(rows)

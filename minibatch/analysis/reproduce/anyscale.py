@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from minibatch.analysis.claims import find_claim
-from minibatch.analysis.reproduce.result import Chart, Curve, Reproduction, Row, Watch, published
+from minibatch.analysis.registry.claims import find_claim
+from minibatch.analysis.reproduce.result import Chart, PlottedCurve, Reproduction, ResultRow, Watch, published
 from minibatch.analysis.reproduce.setup import BARE_ROOFLINE, MEMORY, Machine, at_once, machine
-from minibatch.engine.study import Point, run_point
+from minibatch.engine.sweep import Point, run_point
 from minibatch.workload.demand import drawn_demand
 
 TITLE = "Anyscale: continuous batching and paged KV over static batching"
@@ -44,8 +44,11 @@ def reproduce(seed: int = 0, watch: Watch | None = None, num_requests: int = 100
     factors = _factors(on, seed, watch or Watch(), num_requests)
     last = {name: factors[name, CAPS[-1]] for name in SYSTEMS}
     curves = [
-        *(Curve(name, "modelled", tuple((cap, factors[name, cap]) for cap in CAPS)) for name in SYSTEMS),
-        *(Curve(name, "published", ((CAPS[-1], find_claim(_CLAIMS[name]).value),)) for name in (CONTINUOUS, PAGED)),
+        *(PlottedCurve(name, "modelled", tuple((cap, factors[name, cap]) for cap in CAPS)) for name in SYSTEMS),
+        *(
+            PlottedCurve(name, "published", ((CAPS[-1], find_claim(_CLAIMS[name]).value),))
+            for name in (CONTINUOUS, PAGED)
+        ),
     ]
     return Reproduction(
         "anyscale",
@@ -68,12 +71,12 @@ def _factors(on: Machine, seed: int, watch: Watch, num_requests: int) -> dict[tu
         for name, (policy, knobs) in SYSTEMS.items():
             watch.at(len(factors) + len(ends), len(CAPS) * len(SYSTEMS))
             point = Point(policy, at_once(demand), on.config(max_model_len=PROMPT_TOKENS + cap, **knobs))
-            ends[name] = run_point(on.study(demand, seed), point).end_ns
+            ends[name] = run_point(on.spec(demand, seed), point).end_ns
         factors |= {(name, cap): ends[STATIC] / end_ns for name, end_ns in ends.items()}
     return factors
 
 
-def _rows(modelled: dict[str, float]) -> tuple[Row, ...]:
+def _rows(modelled: dict[str, float]) -> tuple[ResultRow, ...]:
     kernels = find_claim(_CLAIMS[STATIC]).words
     naive = (
         f"The published baseline also ran slower kernels, about {kernels} by Anyscale's own optimised static batch. "
@@ -82,21 +85,21 @@ def _rows(modelled: dict[str, float]) -> tuple[Row, ...]:
     )
     batches = "How many requests the published servers ran at once is not known to us, and their kernels differ."
     return (
-        Row(
+        ResultRow(
             "optimised static over naive static", None, "x", published(_CLAIMS[STATIC]),
             "the gain is one of kernels and not of scheduling, and the roofline has the same kernels for both.",
         ),
-        Row("continuous over naive static", modelled[CONTINUOUS], "x", published(_CLAIMS[CONTINUOUS]), naive),
-        Row("continuous with paged KV over naive static", modelled[PAGED], "x", published(_CLAIMS[PAGED]), naive),
-        Row(
+        ResultRow("continuous over naive static", modelled[CONTINUOUS], "x", published(_CLAIMS[CONTINUOUS]), naive),
+        ResultRow("continuous with paged KV over naive static", modelled[PAGED], "x", published(_CLAIMS[PAGED]), naive),
+        ResultRow(
             "continuous over optimised static", modelled[CONTINUOUS], "x",
             published(_CLAIMS[CONTINUOUS], _CLAIMS[STATIC]), batches,
         ),
-        Row(
+        ResultRow(
             "continuous with paged KV over optimised static", modelled[PAGED], "x",
             published(_CLAIMS[PAGED], _CLAIMS[STATIC]), batches,
         ),
-        Row(
+        ResultRow(
             "paged KV over reserved KV, both continuous", modelled[PAGED] / modelled[CONTINUOUS], "x",
             published(_CLAIMS[PAGED], _CLAIMS[CONTINUOUS]), batches,
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import exp
 
-from minibatch.analysis.claims import find_claim
+from minibatch.analysis.registry.claims import find_claim
 from minibatch.analysis.reproduce.setup import within
 from minibatch.workload.demand import Demand, drawn_demand
 

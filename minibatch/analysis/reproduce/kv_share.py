@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from minibatch.analysis.metrics import compute_metrics
-from minibatch.analysis.reproduce.result import Reproduction, Row, Watch, published
+from minibatch.analysis.reproduce.result import Reproduction, ResultRow, Watch, published
 from minibatch.analysis.reproduce.setup import BARE_ROOFLINE, MEMORY, Machine, at_once, machine, within
 from minibatch.analysis.timeline import Timeline
-from minibatch.engine.study import Point, record_point
+from minibatch.engine.sweep import Point, record_point
 from minibatch.recording.schema import Recording
 from minibatch.scheduling.config import KVLayout
 from minibatch.workload.demand import Demand, drawn_demand
@@ -94,7 +94,7 @@ def reproduce(seed: int = 0, watch: Watch | None = None, num_requests: int = 300
 
 def _record(on: Machine, demand: Demand, seed: int, layout: KVLayout) -> Recording:
     config = on.config(max_model_len=on.shape.n_positions, kv_layout=layout)
-    return record_point(on.study(demand, seed), Point("continuous", at_once(demand), config))
+    return record_point(on.spec(demand, seed), Point("continuous", at_once(demand), config))
 
 
 def held_share(recording: Recording) -> float | None:
@@ -103,7 +103,7 @@ def held_share(recording: Recording) -> float | None:
     return None if fragmentation is None else 100 * (1 - fragmentation)
 
 
-def _rows(contiguous: Recording, paged: Recording) -> tuple[Row, ...]:
+def _rows(contiguous: Recording, paged: Recording) -> tuple[ResultRow, ...]:
     timeline = Timeline(contiguous)
     prompt = np.array([request.num_prompt_tokens for request in contiguous.requests], dtype=np.int64)
     output = timeline.num_output_tokens
@@ -118,12 +118,12 @@ def _rows(contiguous: Recording, paged: Recording) -> tuple[Row, ...]:
         "which is not modelled."
     )
     return (
-        Row("the maximum reserved (Orca)", held_share(contiguous), "%", published("kv-share-orca-max"), why),
-        Row("the next power of two reserved (Orca)", reckoned(in_pieces(reserve_power_of_two)), "%",
+        ResultRow("the maximum reserved (Orca)", held_share(contiguous), "%", published("kv-share-orca-max"), why),
+        ResultRow("the next power of two reserved (Orca)", reckoned(in_pieces(reserve_power_of_two)), "%",
             published("kv-share-orca-pow2"), why),
-        Row("the true length reserved (Orca)", reckoned(in_pieces(reserve_true)), "%",
+        ResultRow("the true length reserved (Orca)", reckoned(in_pieces(reserve_true)), "%",
             published("kv-share-orca-oracle"), why),
-        Row("blocks of 16 tokens (vLLM)", held_share(paged), "%", published("kv-share-vllm"), why),
-        Row("the next power of two reserved, in pieces of any size", reckoned(reserve_power_of_two), "%"),
-        Row("the true length reserved, in pieces of any size", reckoned(reserve_true), "%"),
+        ResultRow("blocks of 16 tokens (vLLM)", held_share(paged), "%", published("kv-share-vllm"), why),
+        ResultRow("the next power of two reserved, in pieces of any size", reckoned(reserve_power_of_two), "%"),
+        ResultRow("the true length reserved, in pieces of any size", reckoned(reserve_true), "%"),
     )  # fmt: skip

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from minibatch.analysis.claims import find_claim
 from minibatch.analysis.formats import three_figures
-from minibatch.analysis.reproduce.result import Chart, Curve, Reproduction, Row, Watch, published
+from minibatch.analysis.registry.claims import find_claim
+from minibatch.analysis.reproduce.result import Chart, PlottedCurve, Reproduction, ResultRow, Watch, published
 from minibatch.analysis.reproduce.setup import BARE_ROOFLINE, MEMORY, machine
-from minibatch.analysis.search import highest_load
-from minibatch.engine.study import Point, Study, run_point
-from minibatch.recording.outcome import Outcome
+from minibatch.analysis.sweeps.search import highest_load
+from minibatch.engine.sweep import Point, SweepSpec, run_point
+from minibatch.recording.run_summary import RunSummary
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.demand import Load, drawn_demand
 from minibatch.workload.request import NANOSECONDS
@@ -60,8 +60,8 @@ class _Run:
 class _Runs:
     """The runs so far, by system and rate."""
 
-    def __init__(self, study: Study, config: SchedulerConfig, watch: Watch) -> None:
-        self._study = study
+    def __init__(self, spec: SweepSpec, config: SchedulerConfig, watch: Watch) -> None:
+        self._study = spec
         self._config = config
         self._watch = watch
         self._done: dict[tuple[str, float], _Run] = {}
@@ -82,13 +82,13 @@ class _Runs:
         rate = highest_load(lambda rate: self.at(system, rate).latency_s <= limit_s, LOWEST, HIGHEST).load
         return None if rate is None else self.at(system, rate).throughput
 
-    def curve(self, system: str) -> Curve:
+    def curve(self, system: str) -> PlottedCurve:
         """Median normalised latency in milliseconds a token, over throughput."""
         runs = sorted((rate, run) for (name, rate), run in self._done.items() if name == system)
-        return Curve(system, "modelled", tuple((run.throughput, 1e3 * run.latency_s) for _, run in runs))
+        return PlottedCurve(system, "modelled", tuple((run.throughput, 1e3 * run.latency_s) for _, run in runs))
 
 
-def median_normalised_s(outcome: Outcome, as_batch: bool) -> float:
+def median_normalised_s(outcome: RunSummary, as_batch: bool) -> float:
     """Median of end-to-end latency / output tokens, in seconds a token.
 
     Args:
@@ -112,7 +112,7 @@ def reproduce(seed: int = 0, watch: Watch | None = None, num_requests: int = 600
     on = machine("opt-13b", "A100-40GB")
     demand = drawn_demand(num_requests, PROMPTS, OUTPUTS, seed)
     config = on.config(max_model_len=LONGEST, kv_layout="contiguous", max_num_batched_tokens=4096)
-    runs = _Runs(on.study(demand, seed), config, watch or Watch())
+    runs = _Runs(on.spec(demand, seed), config, watch or Watch())
     limit_s = find_claim("orca-latency-limit").value
     tight_s = TIGHT * runs.at(ITERATION_LEVEL, LOWEST).latency_s
     rows = (
@@ -142,11 +142,11 @@ def _why() -> str:
     )
 
 
-def _row(runs: _Runs, what: str, limit_s: float, is_published: bool) -> Row:
+def _row(runs: _Runs, what: str, limit_s: float, is_published: bool) -> ResultRow:
     ours, baseline = (runs.throughput(system, limit_s) for system in (ITERATION_LEVEL, REQUEST_LEVEL))
     if ours is None or baseline is None:
         why = f"no rate from {LOWEST:g} requests/s keeps this limit."
-        return Row(what, None, "x", published("orca-speedup") if is_published else None, why)
+        return ResultRow(what, None, "x", published("orca-speedup") if is_published else None, why)
     if is_published:
-        return Row(what, ours / baseline, "x", published("orca-speedup"), _why())
-    return Row(what, ours / baseline, "x")
+        return ResultRow(what, ours / baseline, "x", published("orca-speedup"), _why())
+    return ResultRow(what, ours / baseline, "x")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from minibatch.analysis.claims import Claim, find_claim
 from minibatch.analysis.formats import three_figures
+from minibatch.analysis.registry.claims import Claim, find_claim
 
 OFF = 0.3
 """A modelled figure that differs from the published one by more than this share of it is off."""
@@ -65,7 +65,7 @@ def published(*claim_ids: str) -> Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ResultRow:
     """One comparison.
 
     Attributes:
@@ -125,7 +125,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class PlottedCurve:
     """A line of a chart, or single points where they are published; points are (x, y)."""
 
     name: str
@@ -139,7 +139,7 @@ class Chart:
 
     x: str
     y: str
-    curves: tuple[Curve, ...]
+    curves: tuple[PlottedCurve, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class Reproduction:
     title: str
     compared: str
     machine: str
-    rows: tuple[Row, ...]
+    rows: tuple[ResultRow, ...]
     assumptions: tuple[str, ...]
     chart: Chart | None = None
 

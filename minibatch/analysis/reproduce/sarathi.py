@@ -9,15 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from minibatch.analysis.claims import find_claim
-from minibatch.analysis.outcomes import outcome_metrics
+from minibatch.analysis.registry.claims import find_claim
 from minibatch.analysis.reproduce.chat import LONGEST, assumption, chat_demand
-from minibatch.analysis.reproduce.result import Chart, Curve, Published, Reproduction, Row, Watch, published
+from minibatch.analysis.reproduce.result import (
+    Chart,
+    PlottedCurve,
+    Published,
+    Reproduction,
+    ResultRow,
+    Watch,
+    published,
+)
 from minibatch.analysis.reproduce.setup import BARE_ROOFLINE, MEMORY, Machine, machine
-from minibatch.analysis.search import highest_load
-from minibatch.engine.costs import Totals, operators
-from minibatch.engine.step_model import StepModel
-from minibatch.engine.study import Point, Study, run_point
+from minibatch.analysis.summary_metrics import summary_metrics
+from minibatch.analysis.sweeps.search import highest_load
+from minibatch.engine.sweep import Point, SweepSpec, run_point
+from minibatch.roofline.costs import Totals, operators
+from minibatch.roofline.step_model import StepModel
 from minibatch.workload.demand import Load
 
 TITLE = "Sarathi-Serve: capacity under an SLO of the time between tokens"
@@ -78,9 +86,9 @@ class _Tail:
 class _Server:
     """One model's runs so far, by system and rate."""
 
-    def __init__(self, on: Machine, study: Study, watch: Watch, before: int) -> None:
+    def __init__(self, on: Machine, spec: SweepSpec, watch: Watch, before: int) -> None:
         self.on = on
-        self._study = study
+        self._study = spec
         self._watch = watch
         self._before = before
         self.tails: dict[tuple[str, float], _Tail] = {}
@@ -99,14 +107,14 @@ class _Server:
             self._watch.at(self._before + len(self.tails), _ABOUT)
             policy, knobs = SYSTEMS[system]
             config = self.on.config(max_model_len=LONGEST, max_num_seqs=MAX_NUM_SEQS, **knobs)
-            metrics = outcome_metrics(run_point(self._study, Point(policy, Load("rate", rate), config)))
+            metrics = summary_metrics(run_point(self._study, Point(policy, Load("rate", rate), config)))
             self.tails[system, rate] = _Tail(metrics["p99_itl_ms"] or 0.0, metrics["median_queue_time_ms"] or 0.0)
         return self.tails[system, rate]
 
-    def curve(self, system: str) -> Curve:
+    def curve(self, system: str) -> PlottedCurve:
         """The 99th percentile over rate."""
         runs = sorted((rate, tail.tbt_ms) for (name, rate), tail in self.tails.items() if name == system)
-        return Curve(system, "modelled", tuple(runs))
+        return PlottedCurve(system, "modelled", tuple(runs))
 
 
 def decode_ms(on: Machine) -> float:
@@ -123,23 +131,23 @@ def slos_ms(on: Machine) -> dict[str, float]:
 
 def reproduce(seed: int = 0, watch: Watch | None = None, num_requests: int = 200) -> Reproduction:
     """Search the capacity of every system, model and SLO; StoppedError where `watch` says so."""
-    rows: list[Row] = []
+    rows: list[ResultRow] = []
     servers: list[_Server] = []
     demand = chat_demand(num_requests, seed)
     for model, num_devices in MACHINES.items():
         on = machine(model, "A100-80GB", num_devices)
         before = sum(len(server.tails) for server in servers)
-        servers.append(_Server(on, on.study(demand, seed), watch or Watch(), before))
+        servers.append(_Server(on, on.spec(demand, seed), watch or Watch(), before))
         rows += _rows(servers[-1])
     falcon = "neither Falcon-180B nor pipeline parallelism is among what we model."
     rows.append(
-        Row("falcon-180b, pipeline parallel: chunked over whole prompts first", None, "x",
+        ResultRow("falcon-180b, pipeline parallel: chunked over whole prompts first", None, "x",
             published("sarathi-capacity-falcon-180b"), falcon)
     )  # fmt: skip
     curves = [servers[-1].curve(system) for system in SYSTEMS]
     for name, slo_ms in slos_ms(servers[-1].on).items():
         rates = [rate for curve in curves for rate, _ in curve.points]
-        curves.append(Curve(f"{name} SLO", "modelled", ((min(rates), slo_ms), (max(rates), slo_ms))))
+        curves.append(PlottedCurve(f"{name} SLO", "modelled", ((min(rates), slo_ms), (max(rates), slo_ms))))
     return Reproduction(
         "sarathi",
         TITLE,
@@ -152,7 +160,7 @@ def reproduce(seed: int = 0, watch: Watch | None = None, num_requests: int = 200
     )
 
 
-def _rows(server: _Server) -> list[Row]:
+def _rows(server: _Server) -> list[ResultRow]:
     rows = []
     for slo, slo_ms in slos_ms(server.on).items():
         baseline = server.capacity(WHOLE, slo_ms)
@@ -172,8 +180,8 @@ def _why(model: str, slo: str) -> str:
     return f"{_STRICT} For chat requests alone a secondary source gives {alone.words}, which is further off."
 
 
-def _row(what: str, capacity: float | None, baseline: float | None, figure: Published | None, why: str) -> Row:
+def _row(what: str, capacity: float | None, baseline: float | None, figure: Published | None, why: str) -> ResultRow:
     if capacity is None or baseline is None:
         who = "it" if capacity is None else WHOLE
-        return Row(what, None, "x", figure, f"no rate from {LOWEST:g} requests/s lets {who} keep the SLO.")
-    return Row(what, capacity / baseline, "x", figure, why if figure else "")
+        return ResultRow(what, None, "x", figure, f"no rate from {LOWEST:g} requests/s lets {who} keep the SLO.")
+    return ResultRow(what, capacity / baseline, "x", figure, why if figure else "")

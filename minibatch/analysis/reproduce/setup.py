@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from minibatch.analysis.accelerators import find_accelerator
-from minibatch.analysis.models import find_shape
-from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import ModelShape
-from minibatch.engine.study import Study
+from minibatch.analysis.registry.accelerators import find_accelerator
+from minibatch.analysis.registry.models import find_shape
+from minibatch.engine.sweep import SweepSpec
+from minibatch.roofline.ceilings import Ceilings
+from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.demand import Demand, Load
 
@@ -38,8 +38,8 @@ class Machine:
     def words(self) -> str:
         return f"{self.model} on {self.ceilings.device}, {self.ceilings.dtype}"
 
-    def study(self, demand: Demand, seed: int) -> Study:
-        return Study(demand, self.shape, self.ceilings, self.model, seed)
+    def spec(self, demand: Demand, seed: int) -> SweepSpec:
+        return SweepSpec(demand, self.shape, self.ceilings, self.model, seed)
 
     def config(self, **knobs: Any) -> SchedulerConfig:
         """The knobs given; all memory that the weights leave is KV, and vLLM's defaults do for the rest."""

@@ -11,12 +11,13 @@ import re
 from functools import cache
 from pathlib import Path
 
-from minibatch.ui.palette import lesson_variables
+from minibatch.paths import ASSETS
 from minibatch.ui.player.runtime import vega_runtime
+from minibatch.ui.shared.palette import lesson_variables
 
-FOLDER = Path(__file__).parents[3] / "assets" / "player"
-LESSONS = FOLDER.parent / "lessons"
-_IMPORT = re.compile(r'^import \{[^}]*\} from "((?:\./|\.\./player/)[\w.]+)";\n', re.MULTILINE)
+FOLDER = ASSETS / "player"
+LESSONS = ASSETS / "lessons"
+_IMPORT = re.compile(r'^import \{[^}]*\} from "(\.{1,2}/[\w./]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:default )?(?=(?:async )?function|class|const|let)", re.MULTILINE)
 _TOP = re.compile(r"^(?:export )?(?:default )?(?:async )?(?:function|class|const|let) (\w+)", re.MULTILINE)
 _RUNTIME_EXPORT = re.compile(r"export\s*\{\s*([\w$]+) as vegaEmbed,?\s*\};?\s*$")
@@ -29,19 +30,19 @@ class BundleError(RuntimeError):
 @cache
 def styles() -> str:
     """The player's CSS."""
-    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.css")))
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(FOLDER.rglob("*.css")))
 
 
 @cache
 def component_script() -> str:
     """The module that Streamlit mounts: Vega, the player, and its adapter as the default export."""
-    return f"{_vega()}\n{_joined(FOLDER / 'streamlit.js')}\nexport default mount;\n"
+    return f"{_vega()}\n{_joined(FOLDER / 'shell' / 'streamlit.js')}\nexport default mount;\n"
 
 
 @cache
 def page_script() -> str:
-    """The module of a page of its own: it calls `openPage` in assets/player/page.js itself."""
-    return f"{_vega()}\n{_joined(FOLDER / 'page.js')}\n"
+    """The module of a page of its own: it calls `openPage` in assets/player/shell/page.js itself."""
+    return f"{_vega()}\n{_joined(FOLDER / 'shell' / 'page.js')}\n"
 
 
 @cache

@@ -1,7 +1,7 @@
 """The charts beside the lanes, as Vega-Lite without data: the browser fills them from the recordings.
 
 A spec is the same for every recording and theme, so that it is sent once. What differs is filled in by
-assets/player/charts_plot.js: rows of the named sources, values of the parameters, `{words}` in titles,
+assets/player/charts/plot.js: rows of the named sources, values of the parameters, `{words}` in titles,
 and the look of each named style. Points and lines that move with the playhead are drawn over the chart.
 """
 

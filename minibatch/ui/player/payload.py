@@ -15,15 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from minibatch.analysis.metrics_csv import metrics_csv
+from minibatch.analysis.exports.metrics_csv import metrics_csv
 from minibatch.analysis.timeline import Timeline
-from minibatch.recording.reasons import EVICTS_ITSELF, NOTHING_KEPT, NUMBERS, TEMPLATES
-from minibatch.recording.schema import CODES, Column, Header, Phase, Recording
+from minibatch.decisions.phase import Phase
+from minibatch.decisions.reasons import NOTHING_KEPT, NUMBERS, PREEMPTS_ITSELF, TEMPLATES
+from minibatch.recording.schema import CODES, Column, Header, Recording
 from minibatch.scheduling import POLICIES
-from minibatch.ui.palette import REQUEST_COLOURS, REQUEST_INKS, Theme, theme
+from minibatch.ui.compare.summary import title, watch
 from minibatch.ui.player.charts import chart_specs
 from minibatch.ui.player.policy_source import policy_sources
-from minibatch.ui.summary import title, watch
+from minibatch.ui.shared.palette import REQUEST_COLOURS, REQUEST_INKS, Theme, theme
 
 _ITERATION_COLUMNS = ("duration_ns", "executor_ns", "flops", "bytes_weights", "bytes_kv", "bytes_activations")
 _ENTRY_COLUMNS = ("iteration", "slot", "request", "phase", "start", "tokens", "padding")
@@ -38,7 +39,7 @@ def pack(
     """`recordings` and the player's `options` as bytes.
 
     Options, all of them optional: `id` (the same for the same run, however far it is), `live` (the run
-    goes on), `start` (as `momentFrom` in assets/player/share.js gives it), `autoplay`, `controls`
+    goes on), `start` (as `momentFrom` in assets/player/shell/share.js gives it), `autoplay`, `controls`
     ("none" shows the lanes alone), `scale` of the type, `title` and `watch` in place of the scenario's,
     `reveal` (scroll to it), `link` (parameters of the page that bring back this comparison; None where
     none do), `knobs` (those that a fork may change; see `fork_knobs`).
@@ -74,7 +75,7 @@ def words() -> dict[str, Any]:
         "codes": [str(code) for code in CODES],
         "templates": {str(code): template for code, template in TEMPLATES.items()},
         "nothingKept": {str(code): template for code, template in NOTHING_KEPT.items()},
-        "evictsItself": {str(code): template for code, template in EVICTS_ITSELF.items()},
+        "preemptsItself": {str(code): template for code, template in PREEMPTS_ITSELF.items()},
         "numbers": {str(code): names for code, names in NUMBERS.items()},
         "phases": [phase.name.lower() for phase in Phase],
         "colours": REQUEST_COLOURS,

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from minibatch.recording.reasons import PREEMPTIONS, Code
+from minibatch.decisions.reasons import PREEMPTIONS, Code
 from minibatch.scheduling import POLICIES
 
 _CALLS: dict[str, tuple[str, ...]] = {

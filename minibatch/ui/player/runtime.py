@@ -7,8 +7,8 @@ import importlib.metadata
 from functools import cache
 from pathlib import Path
 
-from minibatch.engine.ceilings import default_cache_dir
 from minibatch.recording.storage import write_atomically
+from minibatch.roofline.ceilings import default_cache_dir
 
 _EXPORTS = "export {vegaEmbed};"
 

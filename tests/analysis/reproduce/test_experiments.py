@@ -10,7 +10,7 @@ import pytest
 from minibatch.analysis.reproduce import EXPERIMENTS, ablation, anyscale, kv_share, orca, sarathi
 from minibatch.analysis.reproduce.result import Reproduction, Watch
 from minibatch.analysis.reproduce.setup import at_once, machine, within
-from minibatch.engine.study import Point, record_point
+from minibatch.engine.sweep import Point, record_point
 from minibatch.workload.demand import Demand
 from minibatch.workload.request import Request, SamplingParams
 from tests.helpers import engine_of
@@ -121,7 +121,7 @@ def test_the_arithmetic_agrees_with_the_allocator() -> None:
     on = machine("opt-13b", "A100-40GB")
     demand = Demand((100, 30, 400, 7, 64, 90), (50, 200, 20, 400, 64, 10), "by hand")
     config = on.config(max_model_len=512, kv_layout="contiguous", max_num_seqs=2)
-    recording = record_point(on.study(demand, 0), Point("continuous", at_once(demand), config))
+    recording = record_point(on.spec(demand, 0), Point("continuous", at_once(demand), config))
     held = kv_share.held_share(recording)
     timeline = kv_share.Timeline(recording)
     reckoned = kv_share.share_of_tokens(

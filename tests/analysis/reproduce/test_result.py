@@ -6,18 +6,18 @@ from datetime import date
 
 import pytest
 
-from minibatch.analysis.claims import Claim
+from minibatch.analysis.registry.claims import Claim
 from minibatch.analysis.reproduce import EXPERIMENTS, find_experiment
-from minibatch.analysis.reproduce.result import Published, Row, StoppedError, Watch, published
+from minibatch.analysis.reproduce.result import Published, ResultRow, StoppedError, Watch, published
 
 
 def claim(value: float, unit: str = "x") -> Claim:
     return Claim("a-claim", value, unit, "a server", "a paper", date(2026, 11, 29), "secondary")
 
 
-def row(modelled: float | None) -> Row:
+def row(modelled: float | None) -> ResultRow:
     """Beside a published 10 x."""
-    return Row("throughput", modelled, "x", Published((claim(10.0),)), "Their kernels differ.")
+    return ResultRow("throughput", modelled, "x", Published((claim(10.0),)), "Their kernels differ.")
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_verdict_says_how_far_and_why_only_where_it_is_off() -> None:
     assert row(25.0).verdict == "Modelled is 150 % above what was published. Their kernels differ."
     assert row(12.0).verdict == ""
     assert row(None).verdict == "Not modelled: Their kernels differ."
-    assert Row("beside them", 2.0, "x").verdict == ""
+    assert ResultRow("beside them", 2.0, "x").verdict == ""
 
 
 def test_a_published_figure_is_a_claim_or_a_quotient_of_two() -> None:
@@ -49,7 +49,7 @@ def test_a_published_figure_is_a_claim_or_a_quotient_of_two() -> None:
     assert Published((claim(3.0),)).source == "a server: 3 x, a paper (secondary), checked 2026-11-29"
 
 
-def test_what_can_not_be_compared_is_refused() -> None:
+def test_what_can_not_be_compared_is_rejected() -> None:
     with pytest.raises(ValueError, match="no claim 'nobodys'"):
         published("nobodys")
     with pytest.raises(ValueError, match="two of one unit"):
@@ -57,14 +57,14 @@ def test_what_can_not_be_compared_is_refused() -> None:
     with pytest.raises(ValueError, match="is 0"):
         Published((claim(1.0), claim(0.0)))
     with pytest.raises(ValueError, match="published in x, modelled in %"):
-        Row("share", 20.0, "%", Published((claim(1.0),)), "why")
+        ResultRow("share", 20.0, "%", Published((claim(1.0),)), "why")
     with pytest.raises(ValueError, match="say why"):
-        Row("throughput", 2.0, "x", Published((claim(1.0),)))
+        ResultRow("throughput", 2.0, "x", Published((claim(1.0),)))
     with pytest.raises(ValueError, match="say why"):
-        Row("throughput", None, "x")
+        ResultRow("throughput", None, "x")
 
 
-def test_an_unknown_experiment_is_refused_with_those_there_are() -> None:
+def test_an_unknown_experiment_is_rejected_with_those_there_are() -> None:
     with pytest.raises(ValueError, match=r"unknown experiment 'nobodys': choose from anyscale, orca, kv-share"):
         find_experiment("nobodys")
 

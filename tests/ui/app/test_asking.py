@@ -6,8 +6,8 @@ from playwright import sync_api
 from playwright.sync_api import expect
 
 from minibatch.analysis.formats import three_figures
-from minibatch.recording.reasons import Code
-from minibatch.recording.schema import Phase
+from minibatch.decisions.phase import Phase
+from minibatch.decisions.reasons import Code
 from minibatch.recording.storage import load
 from tests.ui.app.driving import SECONDS, load_small, next_frame, open_player, pixels, ticks, wait_until
 from tests.ui.browser import ROOT

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from minibatch.learning.check import check_lessons, check_room
 from minibatch.learning.errors import LessonError
-from minibatch.ui.site import write_site
+from minibatch.ui.lessons.site import write_site
 from tests.learning.lessons import write_lesson
 from tests.ui.app.lesson_driving import CARDS, NAMES, all_is_told, block_of, lessons, right_votes, texts, walk
 from tests.ui.app.places import carry_progress, opened, visit_the_room

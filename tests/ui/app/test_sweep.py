@@ -7,26 +7,26 @@ from pathlib import Path
 from playwright import sync_api
 from playwright.sync_api import expect
 
-from minibatch.analysis.sweep_file import SweepFile, row_of
-from minibatch.analysis.sweep_study import described
-from minibatch.engine.study import run_point
-from minibatch.ui.machine import Machine
-from minibatch.ui.sweep_plan import Wanted, plan_of
+from minibatch.analysis.sweeps.definition import described
+from minibatch.analysis.sweeps.file import SweepFile, row_of
+from minibatch.engine.sweep import run_point
+from minibatch.ui.load.plan import Wanted, plan_of
+from minibatch.ui.shared.machine import MachineChoice
 from tests.ui.app.driving import SECONDS
 from tests.ui.axe import violations
 from tests.ui.browser import Watched
 
 WANTED = Wanted(
-    Machine("llama-3.1-8b", "modelled", "H100", 1), 40, "fixed:64", "fixed:16", 0, ("static", "chunked"), "rate",
+    MachineChoice("llama-3.1-8b", "modelled", "H100", 1), 40, "fixed:64", "fixed:16", 0, ("static", "chunked"), "rate",
     "4 32 256", 1.0, 0.0, {"max_num_seqs": 8, "max_num_batched_tokens": 512},
 )  # fmt: skip
 
 
 def written(path: Path) -> Path:
     plan = plan_of(WANTED)
-    file = SweepFile(path, described(plan.study))
+    file = SweepFile(path, described(plan.spec))
     for point in plan.points:
-        file.add(row_of(point.policy, point.load, point.config, run_point(plan.study, point)))
+        file.add(row_of(point.policy, point.load, point.config, run_point(plan.spec, point)))
     return path
 
 

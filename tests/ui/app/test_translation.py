@@ -12,7 +12,7 @@ from playwright import sync_api
 from playwright.sync_api import expect
 
 from minibatch.learning.words import FOLDER, interface_words
-from minibatch.ui.site import site_files
+from minibatch.ui.lessons.site import site_files
 from tests.learning.lessons import FRONT, write_lesson
 from tests.ui.browser import Watched
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from minibatch.recording.storage import load, save
-from minibatch.ui import compare
-from minibatch.ui.sources import FOLDER_VARIABLE
+from minibatch.ui.compare import page as compare
+from minibatch.ui.shared.sources import FOLDER_VARIABLE
 from tests.ui.page.driving import (
     SMALL,
 )

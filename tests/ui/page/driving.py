@@ -16,8 +16,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
 from minibatch.recording.schema import Recording
-from minibatch.ui import jobs
-from minibatch.ui.jobs import Ticket
+from minibatch.ui.shared import jobs
+from minibatch.ui.shared.jobs import Ticket
 from tests.ui.browser import ROOT
 
 SMALL = ROOT / "assets" / "recordings" / "long-document.mbr"

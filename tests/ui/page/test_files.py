@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from minibatch.recording.storage import RecordingError, dumps, save
-from minibatch.ui.notices import as_label
-from minibatch.ui.sources import FOLDER_VARIABLE, open_upload
+from minibatch.ui.shared.notices import as_label
+from minibatch.ui.shared.sources import FOLDER_VARIABLE, open_upload
 from tests.ui.page.driving import (
     html,
     lanes,
@@ -40,7 +40,7 @@ def test_what_a_file_says_of_itself_stays_data(bundled: Path) -> None:
     assert HTML not in "".join(part.value for part in app.markdown)
 
 
-def test_two_runs_of_one_policy_are_refused_in_plain_text(bundled: Path) -> None:
+def test_two_runs_of_one_policy_are_rejected_in_plain_text(bundled: Path) -> None:
     save(bundled / "chat.mbr", [replace(static(), header=replace(static().header, policy=IMAGE))] * 2)
     app = open_app()
     (notice,) = notices(app)
@@ -87,7 +87,7 @@ def test_a_damaged_recording_is_one_sentence(bundled: Path) -> None:
     assert "is not a Minibatch recording" in notices(open_app())[0]
 
 
-def test_an_uploaded_file_is_opened_or_refused_in_a_sentence() -> None:
+def test_an_uploaded_file_is_opened_or_rejected_in_a_sentence() -> None:
     shown = open_upload(dumps([continuous(), static()]), "mine.mbr")
     assert shown.policies == ("static", "continuous")
     assert open_upload(dumps([continuous(), static()]), "mine.mbr").key == shown.key

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from minibatch.ui import lessons
+from minibatch.ui.lessons import page as lessons
 from tests.learning.lessons import FRONT, write_lesson
 from tests.ui.page.driving import notices, rerun
 
@@ -23,7 +23,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     write_lesson(tmp_path, "All is well.\n")
     write_lesson(tmp_path, "```player\nrun: nowhere\n```\n", "wrong", FRONT.replace("id: tiny", "id: wrong"))
     write_lesson(tmp_path, "", "torn", "no front matter\n")
-    monkeypatch.setattr(lessons, "FOLDER", tmp_path)
+    monkeypatch.setattr(lessons, "LESSONS", tmp_path)
     lessons._lesson.clear()
     yield tmp_path
     lessons._lesson.clear()
@@ -33,7 +33,7 @@ def opened(**parameters: str) -> tuple[AppTest, dict[str, Any]]:
     """The page at an address, and the document that the browser got."""
 
     def script() -> None:
-        from minibatch.ui import lessons
+        from minibatch.ui.lessons import page as lessons
 
         lessons.page()
 

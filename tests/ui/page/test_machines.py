@@ -7,15 +7,15 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from minibatch.analysis.accelerators import load_accelerators
-from minibatch.analysis.models import load_models
+from minibatch.analysis.registry.accelerators import load_accelerators
+from minibatch.analysis.registry.models import load_models
 from minibatch.engine.session import Session
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.ui.choices import DRAWN, TRACE
-from minibatch.ui.engine_job import engine_job
-from minibatch.ui.machine import HERE, Machine, fewest_devices, numbers_of_devices
-from minibatch.ui.machine_form import figures_html
-from minibatch.ui.presets import knob_preset
+from minibatch.ui.shared.choices import DRAWN, TRACE
+from minibatch.ui.shared.engine_job import engine_job
+from minibatch.ui.shared.machine import HERE, MachineChoice, fewest_devices, numbers_of_devices
+from minibatch.ui.shared.machine_form import figures_html
+from minibatch.ui.shared.presets import knob_preset
 from minibatch.workload.scenarios import SCENARIOS
 from tests.ui.page.driving import Engine, choose_run, finish, html, notices, open_app, payload, press, rerun
 from tests.ui.recordings import IMAGE, static
@@ -141,7 +141,7 @@ def test_what_does_not_fit_is_said_beside_the_form_before_it_runs() -> None:
 def test_no_choice_runs_into_a_refusal_that_another_number_of_devices_would_not(accelerator: str, model: str) -> None:
     count = fewest_devices(accelerator, model)
     assert count in numbers_of_devices(model)
-    machine = Machine(model, "modelled", accelerator, count)
+    machine = MachineChoice(model, "modelled", accelerator, count)
     for workload in (*SCENARIOS, DRAWN, TRACE):
         config = SchedulerConfig(**knob_preset(workload, machine))
         if machine.kv_blocks(16):
@@ -153,7 +153,7 @@ def test_no_choice_runs_into_a_refusal_that_another_number_of_devices_would_not(
 
 
 def test_a_scenarios_own_knobs_are_kept_and_this_machine_has_the_usual_ones() -> None:
-    h100 = Machine("llama-3.1-8b", "modelled", "H100")
+    h100 = MachineChoice("llama-3.1-8b", "modelled", "H100")
     assert knob_preset("kv-squeeze", h100)["num_kv_blocks"] == 64
     assert knob_preset("long-document", h100)["max_num_seqs"] == 16
     assert knob_preset("chat", h100)["max_num_batched_tokens"] == 512, "the power of two beyond the ridge"

@@ -12,10 +12,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from minibatch.analysis.reproduce import EXPERIMENTS, Experiment, anyscale, kv_share
-from minibatch.analysis.reproduce.result import Reproduction, Row, StoppedError, Watch
-from minibatch.ui import reproduce
-from minibatch.ui.palette import theme
-from minibatch.ui.reproduce_chart import chart_of, reasons_html, table_html
+from minibatch.analysis.reproduce.result import Reproduction, ResultRow, StoppedError, Watch
+from minibatch.ui.published import page as reproduce
+from minibatch.ui.published.chart import chart_of, reasons_html, table_html
+from minibatch.ui.shared.palette import theme
 from tests.ui.page.driving import html, notices, rerun, wait_for
 from tests.ui.recordings import HTML
 
@@ -52,7 +52,7 @@ class Waiting:
 
 def open_page() -> AppTest:
     def script() -> None:
-        from minibatch.ui import reproduce
+        from minibatch.ui.published import page as reproduce
 
         reproduce.page()
 
@@ -162,7 +162,7 @@ def test_sources_show_on_hovering_and_what_is_off_is_marked_and_said() -> None:
 
 
 def test_names_stay_text(shares: Reproduction) -> None:
-    hostile = replace(shares, machine=HTML, rows=(Row(HTML, None, "x", None, HTML),), assumptions=(HTML,))
+    hostile = replace(shares, machine=HTML, rows=(ResultRow(HTML, None, "x", None, HTML),), assumptions=(HTML,))
     assert "<img" not in table_html(hostile) + reasons_html(hostile)
 
 

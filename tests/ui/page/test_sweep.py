@@ -16,19 +16,20 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from minibatch.analysis.slo import Slo
-from minibatch.analysis.sweep_file import SweepFile, row_of
-from minibatch.analysis.sweep_study import described
-from minibatch.engine.study import Point, Study, run_point, run_points
-from minibatch.ui import sweep_job, sweep_point
-from minibatch.ui.machine import Machine
-from minibatch.ui.sweep_plan import Plan, Wanted, plan_of
-from minibatch.ui.sweep_source import open_sweep
-from minibatch.ui.sweep_takeaway import results
+from minibatch.analysis.sweeps.definition import described
+from minibatch.analysis.sweeps.file import SweepFile, row_of
+from minibatch.engine.sweep import Point, SweepSpec, run_point, run_points
+from minibatch.ui.load import job as sweep_job
+from minibatch.ui.load import point as sweep_point
+from minibatch.ui.load.plan import Plan, Wanted, plan_of
+from minibatch.ui.load.source import open_sweep
+from minibatch.ui.load.takeaway import results
+from minibatch.ui.shared.machine import MachineChoice
 from tests.ui.page.driving import html, notices, payload, rerun, wait_for
 from tests.ui.recordings import HTML
 
 WANTED = Wanted(
-    Machine("llama-3.1-8b", "modelled", "H100", 1), 40, "fixed:64", "fixed:16", 0, ("static", "chunked"), "rate",
+    MachineChoice("llama-3.1-8b", "modelled", "H100", 1), 40, "fixed:64", "fixed:16", 0, ("static", "chunked"), "rate",
     "4 32 256", 1.0, 0.0, {"max_num_seqs": 8, "max_num_batched_tokens": 512},
 )  # fmt: skip
 
@@ -36,7 +37,7 @@ WANTED = Wanted(
 @pytest.fixture(autouse=True)
 def _few_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """All requests here have one length, so that few of them show a knee."""
-    monkeypatch.setattr("minibatch.analysis.sweeps.FEWEST_REQUESTS", 1)
+    monkeypatch.setattr("minibatch.analysis.sweeps.curves.FEWEST_REQUESTS", 1)
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 SCRIPT = """
 if __name__ == "__main__":  # as in app.py
-    from minibatch.ui import sweep
+    from minibatch.ui.load import page as sweep
 
     sweep.page()
 """
@@ -133,14 +134,14 @@ class Gate:
         monkeypatch.setattr(sweep_job, "run_points", self)
 
     def __call__(
-        self, study: Study, points: list[Point], executor: Executor, workers: int, should_stop: Callable[[], bool]
+        self, spec: SweepSpec, points: list[Point], executor: Executor, workers: int, should_stop: Callable[[], bool]
     ) -> Iterator[Any]:
         self.points.append(points)
-        yield points[0], run_point(study, points[0])
+        yield points[0], run_point(spec, points[0])
         while not self.open.wait(0.005):
             if should_stop():
                 return
-        yield from run_points(study, points[1:], executor, workers, should_stop)
+        yield from run_points(spec, points[1:], executor, workers, should_stop)
 
 
 @pytest.mark.usefixtures("threads")
@@ -244,9 +245,9 @@ def plan() -> Plan:
 def file(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the command would write of the same sweep."""
     path = tmp_path_factory.mktemp("sweep") / "mine.parquet"
-    written = SweepFile(path, described(plan.study))
+    written = SweepFile(path, described(plan.spec))
     for point in plan.points:
-        written.add(row_of(point.policy, point.load, point.config, run_point(plan.study, point)))
+        written.add(row_of(point.policy, point.load, point.config, run_point(plan.spec, point)))
     return path
 
 
@@ -264,7 +265,7 @@ def test_a_file_is_shown_and_its_study_is_the_one_that_was_run(plan: Plan, file:
     assert notices(app) == []
     assert len(charts(app)) == 4
     sweep = open_sweep("mine.parquet", file.read_bytes())
-    assert sweep.study == plan.study
+    assert sweep.spec == plan.spec
     assert set(sweep.points) == set(plan.points)
 
 
@@ -274,7 +275,7 @@ def test_results_are_taken_away_as_the_file_of_the_command(plan: Plan, file: Pat
     taken = tmp_path / "taken.parquet"
     taken.write_bytes(results(open_sweep("mine.parquet", file.read_bytes()), None))
     assert taken.read_bytes() == file.read_bytes()
-    again = SweepFile(taken, described(plan.study))  # as the command goes on with it
+    again = SweepFile(taken, described(plan.spec))  # as the command goes on with it
     assert again.done == {(point.policy, point.load, point.config) for point in plan.points}
 
 
@@ -294,16 +295,16 @@ def test_the_slo_of_a_file_is_used_until_another_is_given(file: Path) -> None:
 def test_damaged_and_foreign_files_are_refused_in_a_sentence(plan: Plan, file: Path, tmp_path: Path) -> None:
     (said,) = notices(opened(file.read_bytes()[:-100]))
     assert said == "mine.parquet is not a sweep of Minibatch, or it is damaged: run the sweep again"
-    odd = SweepFile(tmp_path / "odd.parquet", described(plan.study) | {"prompt_tokens": ["__import__('os')"] * 40})
-    odd.add(row_of("static", plan.points[0].load, plan.points[0].config, run_point(plan.study, plan.points[0])))
+    odd = SweepFile(tmp_path / "odd.parquet", described(plan.spec) | {"prompt_tokens": ["__import__('os')"] * 40})
+    odd.add(row_of("static", plan.points[0].load, plan.points[0].config, run_point(plan.spec, plan.points[0])))
     with pytest.raises(ValueError, match="its numbers make no sense as a sweep"):
         open_sweep("odd.parquet", odd.path.read_bytes())
 
 
 def test_names_in_a_file_stay_text(plan: Plan, tmp_path: Path) -> None:
-    odd = SweepFile(tmp_path / "odd.parquet", described(plan.study) | {"model": HTML})
+    odd = SweepFile(tmp_path / "odd.parquet", described(plan.spec) | {"model": HTML})
     for point in plan.points[:3]:
-        odd.add(row_of(HTML, point.load, point.config, run_point(plan.study, point)))
+        odd.add(row_of(HTML, point.load, point.config, run_point(plan.spec, point)))
     app = opened(odd.path.read_bytes())
     assert "<img" not in html(app)
     app.button(key="open point").click()

@@ -9,10 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from minibatch.engine.session import Session, run_job
-from minibatch.ui import traffic_form, uploads
-from minibatch.ui.engine_job import engine_job
-from minibatch.ui.traffic_form import TrafficChoice
-from minibatch.ui.uploads import upload_of
+from minibatch.ui.shared import traffic_form, uploads
+from minibatch.ui.shared.engine_job import engine_job
+from minibatch.ui.shared.traffic_form import TrafficChoice
+from minibatch.ui.shared.uploads import upload_of
 from minibatch.workload.traffic import Traffic
 from tests.ui.page.driving import Engine, choose_run, finish, notices, open_app, payload, press, rerun
 from tests.ui.recordings import static
@@ -212,13 +212,13 @@ def test_requests_that_are_too_long_are_foretold_and_a_scale_that_helps_is_named
     app = bring(choose_run(open_app()), "long.csv", CSV)
     said = notices(app)[1]
     assert said == (
-        "1 of 4 requests will be refused: prompt and output have more than 1,024 tokens (max_model_len). "
+        "1 of 4 requests will be rejected: prompt and output have more than 1,024 tokens (max_model_len). "
         "With a length scale of 0.33 all fit."
     )
     app.number_input(key="length_scale").set_value(0.33)
     assert len(notices(rerun(app))) == 1
     refused = [
-        r for recording in run(choice_of(app), "measured") for r in recording.requests if r.finish_reason == "refused"
+        r for recording in run(choice_of(app), "measured") for r in recording.requests if r.finish_reason == "rejected"
     ]
     assert refused == []
 
@@ -231,7 +231,7 @@ def test_a_trace_of_which_nothing_fits_is_refused_at_once(monkeypatch: pytest.Mo
     app.number_input(key="trace_requests").set_value(1)
     app.button(key="run").click()
     (said,) = notices(rerun(app))
-    assert said.startswith("1 of 1 request will be refused")
+    assert said.startswith("1 of 1 request will be rejected")
     assert said.endswith("With a length scale of 0.33 all fit.")
     assert engine.jobs == []
 

@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from minibatch.engine.ceilings import Ceilings
-from minibatch.engine.costs import ModelShape, Totals
-from minibatch.engine.efficiency import Efficiency
-from minibatch.engine.fitted import Fitted, save_fitted
-from minibatch.engine.step_samples import Sample
 from minibatch.recording.schema import Recording
-from minibatch.ui import truth
-from minibatch.ui.jobs import Done
-from minibatch.ui.palette import theme
-from minibatch.ui.truth_chart import errors_html, steps_frame, truth_chart, worst_html
+from minibatch.roofline.calibration_store import Calibration, save_calibration
+from minibatch.roofline.ceilings import Ceilings
+from minibatch.roofline.costs import ModelShape, Totals
+from minibatch.roofline.efficiency import Efficiency
+from minibatch.roofline.step_samples import Sample
+from minibatch.ui.shared.jobs import Done
+from minibatch.ui.shared.palette import theme
+from minibatch.ui.truth import page as truth
+from minibatch.ui.truth.chart import errors_html, steps_frame, truth_chart, worst_html
 from tests.ui.page.driving import html, notices, rerun, wait_for
 from tests.ui.recordings import HTML
 
@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     truth._loaded.clear()
 
 
-def fitted(model: str = "bundled", device: str = "a CPU") -> Fitted:
+def fitted(model: str = "bundled", device: str = "a CPU") -> Calibration:
     """Steps that are modelled with 10 ms each, as good as nothing but the fixed cost."""
     held_out = tuple(
         Sample(kind, Totals(tokens, tokens, context, 1), seqs, measured, spread=0.02)
@@ -53,12 +53,12 @@ def fitted(model: str = "bundled", device: str = "a CPU") -> Fitted:
         ]
     )
     ceilings = Ceilings(1e18, 1e18, device, efficiency=Efficiency(step_ns=10 * MS, source="by hand"))
-    return Fitted(model, SHAPE, ceilings, 12, held_out)
+    return Calibration(model, SHAPE, ceilings, 12, held_out)
 
 
 def open_page() -> AppTest:
     def script() -> None:
-        from minibatch.ui import truth
+        from minibatch.ui.truth import page as truth
 
         truth.page()
 
@@ -83,7 +83,7 @@ def test_with_nothing_calibrated_it_says_what_to_run() -> None:
 
 
 def test_what_was_measured_and_modelled_is_drawn_and_said() -> None:
-    save_fitted(fitted())
+    save_calibration(fitted())
     app = open_page()
     assert notices(app) == []
     shown = html(app)
@@ -119,8 +119,8 @@ def test_kinds_are_told_apart_by_shape_as_well_as_colour() -> None:
 
 
 def test_one_of_several_is_chosen_and_damaged_ones_are_named(folder: Path) -> None:
-    save_fitted(fitted())
-    save_fitted(replace(fitted("gpt2"), shape=replace(SHAPE, n_layer=2)))
+    save_calibration(fitted())
+    save_calibration(replace(fitted("gpt2"), shape=replace(SHAPE, n_layer=2)))
     (folder / "steps-broken.json").write_text("{")
     app = open_page()
     assert notices(app) == ["steps-broken.json is damaged: run `python -m minibatch calibrate` again"]
@@ -129,11 +129,11 @@ def test_one_of_several_is_chosen_and_damaged_ones_are_named(folder: Path) -> No
 
 
 def test_names_stay_text() -> None:
-    save_fitted(fitted(HTML, "a CPU"))
+    save_calibration(fitted(HTML, "a CPU"))
     assert "<img" not in html(open_page())
 
 
-class Calibration:
+class FakeCalibration:
     """In place of the real one: waits until a test says how it ends."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, outcome: Exception | None = None) -> None:
@@ -152,11 +152,11 @@ class Calibration:
         if self.outcome:
             raise self.outcome
         if not self.was_stopped:
-            save_fitted(fitted())
+            save_calibration(fitted())
         return []
 
 
-def press(app: AppTest, calibration: Calibration) -> AppTest:
+def press(app: AppTest, calibration: FakeCalibration) -> AppTest:
     app.button(key="calibrate").click()
     rerun(app)
     assert calibration.started.wait(10)
@@ -164,7 +164,7 @@ def press(app: AppTest, calibration: Calibration) -> AppTest:
 
 
 def test_the_button_calibrates_in_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    calibration = Calibration(monkeypatch)
+    calibration = FakeCalibration(monkeypatch)
     app = press(open_page(), calibration)
     assert app.get("progress")[0].proto.value == 25
     calibration.gate.set()
@@ -173,7 +173,7 @@ def test_the_button_calibrates_in_the_queue(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_it_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    calibration = Calibration(monkeypatch)
+    calibration = FakeCalibration(monkeypatch)
     app = press(open_page(), calibration)
     app.button(key="cancel calibration").click()
     rerun(app)

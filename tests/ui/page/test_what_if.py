@@ -9,8 +9,8 @@ import pytest
 
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import load
-from minibatch.ui.forks import ForkRun, fork_words
-from minibatch.ui.jobs import Status
+from minibatch.ui.compare.forks import ForkRun, fork_words
+from minibatch.ui.shared.jobs import JobStatus
 from tests.ui.page.driving import (
     SMALL,
     ask,
@@ -31,7 +31,7 @@ def test_what_if_shows_both_futures_below_the_recording() -> None:
     ask(app, policy="continuous", iteration=20, knob="policy", value="chunked", nonce=1)
     key, run, ticket = app.session_state["fork"]
     finish(app, ticket)
-    assert ticket.status is Status.DONE
+    assert ticket.status is JobStatus.DONE
     assert list(players(app)) == ["player", "fork"]
     given = payload(app, "fork")
     assert [run["label"] for run in given["runs"]] == ["policy = continuous", "policy = chunked"]
@@ -44,9 +44,9 @@ def test_what_if_shows_both_futures_below_the_recording() -> None:
     assert "knobs" not in given["options"]
     assert given["options"]["link"] is None
     # It starts where the two part, which is not before the step that was asked for.
-    parts_at = run.result.parts_at
-    assert parts_at >= 20
-    assert given["options"]["start"]["position"] == run.result.changed.iterations["start_ns"][parts_at]
+    differs_at = run.result.differs_at
+    assert differs_at >= 20
+    assert given["options"]["start"]["position"] == run.result.changed.iterations["start_ns"][differs_at]
     assert run.result.changed.iterations["start_ns"][:20].tolist() == original.iterations["start_ns"][:20].tolist()
     assert key == payload(app)["options"]["id"]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from minibatch.recording.reasons import FINISHES, PREEMPTIONS, Code, Reason
-from minibatch.recording.schema import Phase, Recording
+from minibatch.decisions.phase import Phase
+from minibatch.decisions.reasons import FINISHES, PREEMPTIONS, Code, Reason
+from minibatch.recording.schema import Recording
 
 ASK = (
-    "const {questionsOf} = await load('questions.js');"
+    "const {questionsOf} = await load('predict/questions.js');"
     " return questionsOf(c.runs[argument]).map((q) => ({...q, explanation: q.explanation()}));"
 )
 
@@ -20,7 +21,7 @@ class Step:
         self.recording, self.i = recording, i
         self.reasons: list[Reason] = [reason for at, reason in recording.each_reason() if at == i]
         self.finished = [r.request_id for r in self.reasons if r.code in FINISHES]
-        self.evicted = [r.request_id for r in self.reasons if r.code in PREEMPTIONS]
+        self.preempted = [r.request_id for r in self.reasons if r.code in PREEMPTIONS]
 
     def rows(self, i: int) -> list[dict[str, int]]:
         entries = self.recording.entries

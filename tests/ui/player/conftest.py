@@ -28,7 +28,7 @@ class Modules:
     def load(self, recordings: Sequence[Recording], **options: Any) -> Modules:
         packed = base64.b64encode(pack(recordings, options)).decode()
         self.page.evaluate(
-            "async (text) => { const {unpack} = await import('/payload.js');"
+            "async (text) => { const {unpack} = await import('/core/payload.js');"
             " window.c = await unpack(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))); }",
             packed,
         )

@@ -9,14 +9,14 @@ import pytest
 
 from minibatch.recording.schema import Recording
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.ui.palette import request_colour
+from minibatch.ui.shared.palette import request_colour
 from tests.helpers import record, requests_of
 from tests.ui.player.conftest import Modules
 
 SIZE = 280
 
 DRAW = """
-const {Store} = await load('store.js'), {Blocks} = await load('blocks.js'), {readTheme} = await load('theme.js');
+const {Store} = await load('core/store.js'), {Blocks} = await load('lanes/blocks.js'), {readTheme} = await load('core/theme.js');
 const store = new Store(c), blocks = new Blocks(store, 0);
 document.body.replaceChildren(blocks.element);
 blocks.prepare(readTheme(document.body, c.words), argument.size, argument.size);
@@ -89,7 +89,7 @@ def test_a_huge_pool_shares_cells(player: Modules) -> None:
     config = SchedulerConfig(max_num_seqs=2, max_model_len=64, block_size=4, num_kv_blocks=100_000)
     recording = record(requests_of([(8, 10)]), "continuous", config)
     script = """
-    const {Store} = await load('store.js'), {Blocks} = await load('blocks.js'), {readTheme} = await load('theme.js');
+    const {Store} = await load('core/store.js'), {Blocks} = await load('lanes/blocks.js'), {readTheme} = await load('core/theme.js');
     const blocks = new Blocks(new Store(c), 0);
     document.body.replaceChildren(blocks.element);
     blocks.prepare(readTheme(document.body, c.words), 200, 100);

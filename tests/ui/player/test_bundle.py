@@ -16,12 +16,13 @@ from minibatch.ui.player.bundle import BundleError, component_script, page_scrip
 def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Modules of a test's own in place of the player's, by name."""
     monkeypatch.setattr(bundle, "FOLDER", tmp_path)
+    (tmp_path / "shell").mkdir()
     monkeypatch.setattr(bundle, "vega_runtime", lambda: "const t = 1;\nexport { t as vegaEmbed };\n")
     caches = (styles, component_script, page_script)
 
     def write(**files: str) -> None:
         for name, text in files.items():
-            (tmp_path / f"{name}.js").write_text(text, encoding="utf-8")
+            (tmp_path / "shell" / f"{name}.js").write_text(text, encoding="utf-8")
 
     for cached in caches:
         cached.cache_clear()
@@ -84,7 +85,7 @@ def test_the_players_own_modules_go_together(script: Callable[[], str]) -> None:
         ('import { openPage } from "./page.js";\n', "page.js -> other.js -> page.js: modules import each"),
     ],
 )  # fmt: skip
-def test_modules_that_cannot_share_a_scope_are_refused(modules: Callable[..., None], other: str, reason: str) -> None:
+def test_modules_that_cannot_share_a_scope_are_rejected(modules: Callable[..., None], other: str, reason: str) -> None:
     page = 'import { y } from "./other.js";\nclass width {}\nexport function openPage() {}\n'
     modules(page=page, other=other, third="export const x = 1;\n")
     with pytest.raises(BundleError) as caught:

@@ -11,8 +11,8 @@ import pytest
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import load
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.ui.palette import theme
 from minibatch.ui.player.runtime import vega_runtime
+from minibatch.ui.shared.palette import theme
 from tests.helpers import record, requests_of
 from tests.ui.browser import ROOT
 from tests.ui.player.conftest import Modules
@@ -22,7 +22,7 @@ LIGHT = theme("light")
 THEME = {name: getattr(LIGHT, name) for name in ("ink", "muted", "faint", "surface", "lane", "accent", "scale")}
 
 SHOW = """
-const {Store} = await load('store.js'), {Charts} = await load('charts.js'), {vegaEmbed} = await load('vega.js');
+const {Store} = await load('core/store.js'), {Charts} = await load('charts/charts.js'), {vegaEmbed} = await load('vega.js');
 const host = document.createElement('div');
 host.style.width = `${argument.width}px`;
 document.body.replaceChildren(host);
@@ -180,7 +180,7 @@ def test_bytes_of_a_step_sum(player: Modules) -> None:
     [recording, *_] = bundled("chat")
     player.load([recording])
     for i in range(0, recording.num_iterations, 29):
-        parts = player.run("const {byteSplit} = await load('charts_text.js'); return byteSplit(c.runs[0], argument)", i)
+        parts = player.run("const {byteSplit} = await load('charts/text.js'); return byteSplit(c.runs[0], argument)", i)
         columns = [int(recording.iterations[f"bytes_{name}"][i]) for name in ("weights", "kv", "activations")]
         assert [part["bytes"] for part in parts] == columns
         assert sum(part["share"] for part in parts) == pytest.approx(1)
@@ -190,7 +190,7 @@ def test_descriptions_say_the_recordings_numbers(player: Modules) -> None:
     config = SchedulerConfig(max_num_seqs=2, num_kv_blocks=32, block_size=4, max_num_batched_tokens=8)
     recording = record(requests_of([(6, 5), (12, 3, 1.0)]), "chunked", config)
     script = (
-        "const text = await load('charts_text.js'), run = c.runs[0];"
+        "const text = await load('charts/text.js'), run = c.runs[0];"
         " const place = run.locate('iterations', argument);"
         " const {describeRoofline, describeTokens, describeDurations} = text;"
         " return [describeRoofline(run, place), describeTokens([run], [place]), describeDurations(run, place)]"

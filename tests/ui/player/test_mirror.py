@@ -16,11 +16,11 @@ from tests.ui.player.recordings import EACH_BUNDLED, preempting
 
 FOUR = SchedulerConfig(max_num_seqs=4, max_num_batched_tokens=16, max_model_len=64, num_kv_blocks=64, block_size=4)
 DESCRIBE = """
-const { describeLane } = await load("mirror.js");
+const { describeLane } = await load("shell/mirror.js");
 return describeLane(c.runs[0], c.runs[0].locate("iterations", argument));
 """
 COUNT = """
-const { counters } = await load("counters.js");
+const { counters } = await load("lanes/counters.js");
 return c.runs.map((run) => counters(run, run.locate("time", argument ?? run.endTime)));
 """
 
@@ -91,7 +91,7 @@ def test_padding_stalls_and_reserved_blocks_in_words(player: Modules) -> None:
 def test_every_moment_has_words(player: Modules, mode: str) -> None:
     recording = preempting(mode)
     script = """
-    const { describeLane } = await load("mirror.js");
+    const { describeLane } = await load("shell/mirror.js");
     const [run] = c.runs;
     const times = Array.from({ length: 4 * run.n }, (_, k) => (k / (4 * run.n - 1)) * run.endTime);
     return times.map((t) => describeLane(run, run.locate("time", t)).join(" "));
@@ -105,8 +105,8 @@ def test_every_moment_has_words(player: Modules, mode: str) -> None:
 def test_the_section_has_a_paragraph_for_each_lane_and_chart(player: Modules) -> None:
     recordings = [record(requests_of([(4, 9), (5, 9)]), name, FOUR) for name in ("continuous", "chunked")]
     script = """
-    const { Store } = await load("store.js");
-    const { Mirror } = await load("mirror.js");
+    const { Store } = await load("core/store.js");
+    const { Mirror } = await load("shell/mirror.js");
     const store = new Store(c, { axis: "iterations", position: 1 });
     let told = 0;
     const mirror = new Mirror(store, (run, place) => [`<b>${run.policy}</b> ${place.i}`, String(++told)]);

@@ -58,7 +58,7 @@ def test_a_payload_holds_all_that_was_recorded(mode: str) -> None:
         [request.arrival_ns, request.num_prompt_tokens, request.max_tokens] for request in run.requests
     ]
     assert meta["runs"][0]["finish"] == [request.finish_reason for request in run.requests]
-    assert "refused" in meta["runs"][0]["finish"]
+    assert "rejected" in meta["runs"][0]["finish"]
 
 
 def test_what_runs_have_in_common_is_sent_once() -> None:

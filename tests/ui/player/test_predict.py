@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minibatch.recording.reasons import PREEMPTIONS
+from minibatch.decisions.reasons import PREEMPTIONS
 from minibatch.recording.schema import Recording
 from tests.ui.player.asking import ASK, Step
 from tests.ui.player.conftest import Modules
@@ -19,7 +19,7 @@ def panel(player: Modules, recordings: list[Recording]) -> list[dict[str, Any]]:
     player.load(recordings, id="one")
     player.page.on("pageerror", lambda error: pytest.fail(str(error)))
     player.run(
-        "const {Store} = await load('store.js'), {Predict} = await load('predict.js');"
+        "const {Store} = await load('core/store.js'), {Predict} = await load('predict/predict.js');"
         " document.body.replaceChildren(); localStorage.clear();"
         " window.s = new Store(c); window.p = new Predict(s, localStorage); document.body.append(p.element);"
         " window.tick = (to) => { s.set({position: to}); p.update(s.places); };"
@@ -78,7 +78,7 @@ def answer_by_keyboard(player: Modules, place: int, claims: int) -> None:
 def test_a_wrong_answer_by_keyboard_is_explained_and_counted(player: Modules) -> None:
     recording = tight("continuous")
     questions = panel(player, [recording])
-    question = next(q for q in questions if q["kind"] == "eviction" and q["answer"] != "nobody")
+    question = next(q for q in questions if q["kind"] == "preemption" and q["answer"] != "nobody")
     switch_on(player)
     player.run("tick(at(argument) - 1); s.set({isPlaying: true}); tick(at(argument) + 1e6);", question["iteration"])
     page = player.page
@@ -99,7 +99,7 @@ def test_a_wrong_answer_by_keyboard_is_explained_and_counted(player: Modules) ->
     assert result.get_attribute("aria-live") == "polite"
     assert state(player)["hidden"] is None
     kept = player.run("return JSON.parse(localStorage['minibatch.predictions']).records;")
-    assert [(r["kind"], r["confidence"], r["right"], r["credit"]) for r in kept] == [("eviction", 0.6, False, 0)]
+    assert [(r["kind"], r["confidence"], r["right"], r["credit"]) for r in kept] == [("preemption", 0.6, False, 0)]
     # Go on: it plays, and doesn't ask the same again.
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Go on"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minibatch.recording.reasons import FINISHES, PREEMPTIONS, Code
+from minibatch.decisions.reasons import FINISHES, PREEMPTIONS, Code
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import load
 from minibatch.scheduling.config import SchedulerConfig
@@ -47,11 +47,11 @@ def check(recording: Recording, question: dict[str, Any]) -> None:
         assert wrote_before == (what == "a token")
         for sentence in step.sentences(Code.STALLED_BY_PREFILL):
             assert sentence in explanation
-    elif question["kind"] == "eviction":
+    elif question["kind"] == "preemption":
         free, total, running = map(int, re.findall(r"\d+", prompt))
         assert (free, total) == (step.free_blocks, recording.header.config["num_kv_blocks"])
         assert running == len(step.running)
-        assert answer == (f"r{step.evicted[0]}" if step.evicted else "nobody")
+        assert answer == (f"r{step.preempted[0]}" if step.preempted else "nobody")
         assert {int(value[1:]) for value in values if value != "nobody"} <= step.running
         for sentence in step.sentences(*PREEMPTIONS)[:4]:
             assert sentence in explanation
@@ -102,8 +102,8 @@ def test_every_answer_is_right_where_memory_is_tight(player: Modules, policy: st
     assert kinds["slot"] >= 1
     assert kinds["token"] >= 1
     if "kv_layout" not in knobs and policy in ("continuous", "chunked"):
-        evictions = [question for question in questions if question["kind"] == "eviction"]
-        assert {question["answer"] == "nobody" for question in evictions} == {True, False}
+        preemptions = [question for question in questions if question["kind"] == "preemption"]
+        assert {question["answer"] == "nobody" for question in preemptions} == {True, False}
 
 
 def test_short_and_empty_runs_ask_what_they_can(player: Modules) -> None:
@@ -123,7 +123,7 @@ def test_answers_vary_and_so_does_their_place(player: Modules) -> None:
         recordings = load(path)
         player.load(recordings)
         questions += [question for k in range(len(recordings)) for question in player.run(ASK, k)]
-    for kind in ("slot", "token", "eviction"):
+    for kind in ("slot", "token", "preemption"):
         asked = [question for question in questions if question["kind"] == kind]
         answers = Counter("some" if q["answer"][0] == "r" else q["answer"] for q in asked)
         assert len(answers) == 2, kind
@@ -142,13 +142,13 @@ def test_a_question_tells_nothing_of_the_step_it_is_about(player: Modules) -> No
         i = question["iteration"]
         player.load([without_step(recording, i)])
         prompts = player.run(
-            "const {momentsAt} = await load('moments.js');"
+            "const {momentsAt} = await load('predict/moments.js');"
             " const moments = momentsAt(c.runs[0], argument[0]).filter((moment) => moment.kind === argument[1]);"
             " return moments.map((moment) => moment.ask().prompt);",
             [i, question["kind"]],
         )
         # A memory that only ran out in the step is no moment to ask about any more.
-        assert question["prompt"] in prompts or (question["kind"] == "eviction" and not prompts)
+        assert question["prompt"] in prompts or (question["kind"] == "preemption" and not prompts)
         same += question["prompt"] in prompts
     assert same >= 10
 

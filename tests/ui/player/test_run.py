@@ -49,7 +49,7 @@ def test_bundled_recordings_read_the_same_in_the_browser(player: Modules, path: 
 
 
 @each_memory
-def test_preemptions_and_refusals_read_the_same(player: Modules, mode: str, layout: str) -> None:
+def test_preemptions_and_rejections_read_the_same(player: Modules, mode: str, layout: str) -> None:
     assert_same_numbers(player, [preempting(mode, layout)])
 
 

@@ -11,7 +11,7 @@ from tests.ui.player.conftest import Modules
 
 def test_grading(player: Modules) -> None:
     grade = (
-        "const {grade} = await load('questions.js'); const q = {options: null, unit: 'ms', answer: 20};"
+        "const {grade} = await load('predict/questions.js'); const q = {options: null, unit: 'ms', answer: 20};"
         " return argument.map((given) => grade(q, given));"
     )
     given = [20, 18, 22, 25, 15, 40, 10, 1000, 0, -3, "nonsense", 20 / math.sqrt(1.8)]
@@ -25,7 +25,7 @@ def test_grading(player: Modules) -> None:
     assert graded[3]["credit"] == pytest.approx((math.log(2) - math.log(1.25)) / (math.log(2) + math.log(0.9)))
     assert {g["answerLabel"] for g in graded} == {"20.0 ms"}
     choice = (
-        "const {grade} = await load('questions.js');"
+        "const {grade} = await load('predict/questions.js');"
         " const options = [{value: 'r7', label: 'r7, 9 prompt tokens'}, {value: 'nobody', label: 'nobody'}];"
         " const q = {options, answer: 'r7'};"
         " return [grade(q, 'r7'), grade(q, 'nobody')];"
@@ -38,7 +38,7 @@ def test_grading(player: Modules) -> None:
 
 def test_calibration_by_hand(player: Modules) -> None:
     summary = player.run(
-        "const {Score} = await load('score.js'); const kept = {};"
+        "const {Score} = await load('predict/score.js'); const kept = {};"
         " const storage = {getItem: (k) => kept[k] ?? null, setItem: (k, v) => { kept[k] = v; },"
         "   removeItem: (k) => delete kept[k]};"
         " const score = new Score(storage, 'k');"
@@ -65,7 +65,7 @@ def test_calibration_by_hand(player: Modules) -> None:
 )  # fmt: skip
 def test_damaged_scores_are_ignored(player: Modules, saved: str) -> None:
     asked = player.run(
-        "const {Score} = await load('score.js');"
+        "const {Score} = await load('predict/score.js');"
         " const score = new Score({getItem: () => argument, setItem() {}, removeItem() {}});"
         " const before = score.summary().asked;"
         " score.record({kind: 'slot', confidence: .5, right: true, credit: 1, when: 0});"
@@ -77,7 +77,7 @@ def test_damaged_scores_are_ignored(player: Modules, saved: str) -> None:
 
 def test_storage_that_throws_costs_only_the_memory(player: Modules) -> None:
     asked = player.run(
-        "const {Score} = await load('score.js');"
+        "const {Score} = await load('predict/score.js');"
         " const no = () => { throw new DOMException('denied', 'SecurityError'); };"
         " const scores = [new Score({getItem: no, setItem: no, removeItem: no}), new Score(null)];"
         " const out = [];"

@@ -20,12 +20,12 @@ from tests.ui.player.recordings import BUNDLED, EACH_BUNDLED, each_memory, preem
 from tests.ui.recordings import HTML, static
 
 LEDGERS = """
-const { requestLedger, requestParts } = await load("ledger.js");
+const { requestLedger, requestParts } = await load("why/ledger.js");
 return c.runs.map((run) => run.requests.map(({ id }) => [requestLedger(run, id), requestParts(run, id)]));
 """
 STORY = """
-const { Store } = await load("store.js");
-const { Story } = await load("story.js");
+const { Store } = await load("core/store.js");
+const { Story } = await load("why/story.js");
 const store = new Store(c, { focus: 0, axis: "time", position: argument.position });
 const story = new Story(store);
 document.body.replaceChildren(story.element);
@@ -54,11 +54,11 @@ def test_ledgers_of_bundled_recordings_sum_to_e2e(player: Modules, path: Path) -
 
 
 @each_memory
-def test_ledgers_with_preemptions_and_refusals(player: Modules, mode: str, layout: str) -> None:
+def test_ledgers_with_preemptions_and_rejections(player: Modules, mode: str, layout: str) -> None:
     recording = preempting(mode, layout)
     (told,) = player.load([recording]).run(LEDGERS)
     assert_same_ledger(recording, told)
-    assert told[6] == [dict.fromkeys(REQUEST_COLUMNS, 0), []]  # refused
+    assert told[6] == [dict.fromkeys(REQUEST_COLUMNS, 0), []]  # rejected
 
 
 def test_a_run_that_was_cut_off_counts_to_its_end(player: Modules) -> None:
@@ -148,9 +148,9 @@ def test_the_story_and_the_card_fit_the_page(player: Modules, width: int) -> Non
         + """
         const style = document.createElement("link");
         style.rel = "stylesheet";
-        style.href = "/why.css";
+        style.href = "/why/why.css";
         await new Promise((done) => { style.onload = done; document.head.append(style); });
-        const { WhyCard } = await load("why_card.js");
+        const { WhyCard } = await load("why/why_card.js");
         const card = new WhyCard(store);
         document.body.prepend(card.element);
         card.element.querySelector("details").open = true;

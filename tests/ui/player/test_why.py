@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from minibatch.recording.reasons import Code
-from minibatch.recording.schema import Phase, Recording
+from minibatch.decisions.phase import Phase
+from minibatch.decisions.reasons import Code
+from minibatch.recording.schema import Recording
 from minibatch.recording.storage import load
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import cut_short, record, requests_of
@@ -19,19 +20,19 @@ from tests.ui.player.recordings import EACH_BUNDLED, each_memory, preempting
 
 FOUR = SchedulerConfig(max_num_seqs=4, max_num_batched_tokens=16, max_model_len=64, num_kv_blocks=64, block_size=4)
 EXPLAIN_ALL = """
-const { explain } = await load("why.js");
+const { explain } = await load("why/why.js");
 return c.runs.map((run) => Array.from({ length: run.n + 2 }, (_, i) => explain(run, i - 1)));
 """
 
 
 def explained(player: Modules, recording: Recording, i: int) -> dict[str, Any]:
     player.load([recording])
-    return player.run("const { explain } = await load('why.js'); return explain(c.runs[0], argument);", i)
+    return player.run("const { explain } = await load('why/why.js'); return explain(c.runs[0], argument);", i)
 
 
 def gap(player: Modules, recording: Recording, t_ms: float) -> dict[str, Any]:
     player.load([recording])
-    script = "const w = await load('why.js'); return w.explainPlace(c.runs[0], c.runs[0].locate('time', argument));"
+    script = "const w = await load('why/why.js'); return w.explainPlace(c.runs[0], c.runs[0].locate('time', argument));"
     return player.run(script, round(t_ms * 1e6))
 
 
@@ -125,9 +126,7 @@ def test_before_the_first_step_and_after_a_cancelled_run(player: Modules) -> Non
         recording, header=replace(recording.header, complete=False), requests=(recording.requests[0], unfinished[1])
     )
     assert explained(player, cut, 2)["headline"] == "The run was cancelled here."
-    script = (
-        "const w = await load('why.js'); const r = c.runs[0]; return w.explainPlace(r, r.locate('time', 1e9), true);"
-    )
+    script = "const w = await load('why/why.js'); const r = c.runs[0]; return w.explainPlace(r, r.locate('time', 1e9), true);"
     assert player.run(script)["headline"] == "r0 and r1 finish with this step."
 
 
@@ -139,7 +138,7 @@ def test_a_preemption_comes_first(player: Modules, mode: str) -> None:
     noted = [(i, reason) for i, reason in recording.each_reason() if reason.code is code]
     assert noted
     for i, reason in noted:
-        said = player.run("const { explain } = await load('why.js'); return explain(c.runs[0], argument);", i)
+        said = player.run("const { explain } = await load('why/why.js'); return explain(c.runs[0], argument);", i)
         assert said["codes"][0] == code
         assert said["headline"].startswith("Memory is full: ")
         assert f"r{reason.request_id}" in said["headline"]
@@ -160,7 +159,12 @@ def assert_agrees(recording: Recording, said: list[dict[str, Any]]) -> None:
         here = entries["iteration"] == i
         count = {phase: int((here & (entries["phase"] == phase)).sum()) for phase in Phase}
         if i in stalls:
-            assert step["codes"][0] in ("stalled_by_prefill", "preempted_recompute", "preempted_swap", "refused_length")
+            assert step["codes"][0] in (
+                "stalled_by_prefill",
+                "preempted_recompute",
+                "preempted_swap",
+                "rejected_length",
+            )
             assert count[Phase.STALLED] == stalls[i]["stalled"]
             tokens = int(entries["tokens"][here & (entries["phase"] == Phase.PREFILL)].sum())
             assert f"{tokens:,} token" in " ".join(step["sentences"])
@@ -181,7 +185,7 @@ def test_every_step_of_every_bundled_recording_is_explained(player: Modules, pat
 
 @each_memory
 @pytest.mark.parametrize("policy", ["static", "dynamic", "continuous", "chunked"])
-def test_every_step_with_preemptions_and_refusals_is_explained(
+def test_every_step_with_preemptions_and_rejections_is_explained(
     player: Modules, mode: str, layout: str, policy: str
 ) -> None:
     for recording, said in player.each([preempting(mode, layout, policy)], EXPLAIN_ALL):
@@ -191,8 +195,8 @@ def test_every_step_with_preemptions_and_refusals_is_explained(
 def test_the_card_says_where_it_is_why_and_what_the_others_do(player: Modules) -> None:
     recordings = [record(requests_of([(4, 9), (5, 9), (12, 3, 2.5)]), name, FOUR) for name in ("continuous", "chunked")]
     script = """
-    const { Store } = await load("store.js");
-    const { WhyCard } = await load("why_card.js");
+    const { Store } = await load("core/store.js");
+    const { WhyCard } = await load("why/why_card.js");
     const store = new Store(c, { focus: 0, axis: "iterations", position: 2 });
     const card = new WhyCard(store);
     document.body.replaceChildren(card.element);
@@ -229,9 +233,9 @@ def test_the_card_says_where_it_is_why_and_what_the_others_do(player: Modules) -
 def test_a_request_that_nobody_had_sent_has_no_time(player: Modules) -> None:
     recording = cut_short([(4, 3), (90, 3), (4, 3), (4, 3)], 2, think_s=0.005)
     script = """
-    const { explainPlace } = await load("why.js");
-    const { Store } = await load("store.js");
-    const { Story } = await load("story.js");
+    const { explainPlace } = await load("why/why.js");
+    const { Store } = await load("core/store.js");
+    const { Story } = await load("why/story.js");
     const [run] = c.runs;
     const told = [];
     const store = new Store(c, { focus: 0, axis: "time", position: 0 });

@@ -1,0 +1,156 @@
+"""Which limit keeps a run from serving more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from enum import StrEnum
+
+import numpy as np
+
+from minibatch.decisions.reasons import WAITS, Code
+from minibatch.recording.schema import Recording
+
+WAITED = 0.1
+"""The head of the queue waited if it did so for at least this share of the run's time."""
+MOSTLY = 0.5
+"""The device computes if more than this share of the iterations' time was compute-bound."""
+
+
+class Bottleneck(StrEnum):
+    """The limit that binds; the value is its word on the screen."""
+
+    SLOTS = "slots"
+    KV = "KV full"
+    BUDGET = "token budget"
+    BATCH = "batch end"
+    COMPUTE = "compute"
+    BANDWIDTH = "bandwidth"
+    LOAD = "load"
+
+    @property
+    def words(self) -> str:
+        """A sentence for the screen."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Bottleneck.SLOTS: "Requests wait for a slot: a larger max_num_seqs would let more of them share the reading of "
+    "weights.",
+    Bottleneck.KV: "Requests wait for KV blocks: more memory for the KV cache would let more of them in.",
+    Bottleneck.BUDGET: "Requests wait for the token budget: a larger max_num_batched_tokens would let more of them in.",
+    Bottleneck.BATCH: "Requests wait for a batch to end: slots of finished requests stay closed until its last one "
+    "is done.",
+    Bottleneck.COMPUTE: "The device computes as fast as it can: a fuller batch would only take longer.",
+    Bottleneck.BANDWIDTH: "The device reads memory as fast as it can, and no request is left waiting that could share "
+    "the read.",
+    Bottleneck.LOAD: "No limit is reached: throughput follows the load.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Where a run's time went, as shares from 0 to 1.
+
+    Attributes:
+        follows: whether throughput followed the load: up to the knee it does.
+        slots, kv_blocks, token_budget, batch: of the run's time, in which the head of the queue
+            waited for a slot, for KV blocks, for the token budget, for a static batch to end.
+        compute: of the iterations' time, that of compute-bound ones; the rest was memory-bound.
+
+    Raises:
+        ValueError: a share outside 0 to 1.
+    """
+
+    follows: bool
+    slots: float = 0.0
+    kv_blocks: float = 0.0
+    token_budget: float = 0.0
+    batch: float = 0.0
+    compute: float = 0.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if not 0 <= getattr(self, field.name) <= 1:
+                raise ValueError(f"the share {field.name} is {getattr(self, field.name):g}: use 0 to 1")
+
+
+def bottleneck(shares: Shares) -> Bottleneck:
+    """What keeps a run from serving more. The first of these that holds:
+
+    1. Throughput follows the load: the load. Nobody asked for more.
+    2. The head of the queue waited for less than a tenth of the time, in all: the device itself,
+       compute if more than half of the iterations' time was compute-bound, else bandwidth. All who came were
+       let in, and it was still too slow.
+    3. What the head of the queue waited for longest; of equal waits, the one first in `Bottleneck`. But
+       where that is slots or the token budget, and more than half of that time was compute-bound: compute,
+       because an iteration with more tokens would last longer in proportion.
+    """
+    if shares.follows:
+        return Bottleneck.LOAD
+    device = Bottleneck.COMPUTE if shares.compute > MOSTLY else Bottleneck.BANDWIDTH
+    waits = {
+        Bottleneck.SLOTS: shares.slots,
+        Bottleneck.KV: shares.kv_blocks,
+        Bottleneck.BUDGET: shares.token_budget,
+        Bottleneck.BATCH: shares.batch,
+    }
+    if sum(waits.values()) < WAITED:
+        return device
+    longest = max(waits, key=lambda cause: waits[cause])
+    return device if longest in (Bottleneck.SLOTS, Bottleneck.BUDGET) and device is Bottleneck.COMPUTE else longest
+
+
+SHARE_OF = {
+    Code.WAITS_SLOT: "slots",
+    Code.WAITS_BLOCKS: "kv_blocks",
+    Code.WAITS_PREEMPTION: "kv_blocks",
+    Code.WAITS_SWAPPED: "kv_blocks",
+    Code.WAITS_BUDGET: "token_budget",
+    Code.WAITS_BATCH: "batch",
+}
+"""Which share a wait counts for. Nobody enters after a preemption because blocks are short. A wait
+for a window to fill is for more load: no limit."""
+
+
+def shares_of(recording: Recording, follows: bool) -> Shares:
+    """The shares of a run, from the reasons that it holds.
+
+    Args:
+        follows: whether its throughput followed the load, which only a sweep can tell.
+
+    Raises:
+        ValueError: the recording does not say how fast its device is.
+    """
+    ceilings, iterations = recording.header.ceilings, recording.iterations
+    if ceilings is None:
+        raise ValueError("the recording does not say how fast its device is: record it on a device with known ceilings")
+    duration = iterations["duration_ns"]
+    waited = dict.fromkeys(SHARE_OF.values(), 0)
+    for i, code in enumerate(waits_of_head(recording)):
+        if code in SHARE_OF:
+            waited[SHARE_OF[code]] += int(duration[i])
+    moved = sum(iterations[name] for name in ("bytes_weights", "bytes_kv", "bytes_activations"))
+    ridge = ceilings["flops_per_s"] / ceilings["bytes_per_s"]
+    computing = int(duration[iterations["flops"] >= ridge * np.asarray(moved)].sum())
+    shares = {name: ns / max(1, recording.end_ns) for name, ns in waited.items()}
+    return Shares(follows, **shares, compute=computing / max(1, int(duration.sum())))
+
+
+def waits_of_head(recording: Recording) -> Iterator[Code | None]:
+    """For each iteration, what the head of the queue waits for; None where nobody waits.
+
+    A wait holds until its request enters. One that is noted while another holds belongs to a
+    preempted request that went before it, and hands back to it.
+    """
+    noted: dict[int, list[tuple[Code, int | None]]] = {}
+    for i, reason in recording.each_reason():
+        noted.setdefault(i, []).append((reason.code, reason.request_id))
+    waits: dict[int | None, Code] = {}
+    for i in range(recording.num_iterations):
+        for code, request in noted.get(i, ()):
+            if code in WAITS:
+                waits[request] = code
+            elif code in (Code.ADMITTED, Code.RESUMED):
+                waits.pop(request, None)
+        yield next(reversed(waits.values()), None)

@@ -1,0 +1,1 @@
+"""Figures with their sources: accelerators, models, what others published."""

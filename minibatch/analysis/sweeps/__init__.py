@@ -1,0 +1,1 @@
+"""What a load sweep shows: its file, curves, knees, what limits it, alerts."""

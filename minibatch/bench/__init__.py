@@ -1,0 +1,1 @@
+"""Benchmarks: the engine, the player, the pages, sweeps."""

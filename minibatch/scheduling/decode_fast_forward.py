@@ -1,0 +1,175 @@
+"""Iterations that repeat: the same requests decode, each over one more token of context every time.
+
+Between two events nothing changes but lengths, so a policy that `repeats_decodes` would decide the
+same again, until somebody arrives, finishes, or finds no free KV block. Those are most iterations of
+a long run, and they can be planned at once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from minibatch.decisions.phase import Phase
+from minibatch.decisions.reasons import WAITS, Code
+from minibatch.scheduling.plan import Plan
+from minibatch.scheduling.policy import Policy
+from minibatch.scheduling.request_state import RequestState
+from minibatch.scheduling.state import SchedulerState
+
+LONGEST = 256
+"""Most iterations planned at once: an arrival cuts most runs short, and what was planned beyond it is lost."""
+
+Taken = list[tuple[int, RequestState, int]]
+"""KV blocks that a run takes, in order: iteration of the run, who gets it, which."""
+Held = list[tuple[int, RequestState]]
+"""Slots, and the finished requests that hold them."""
+
+
+class DecodeRun:
+    """Iterations from `state` on in which every running request decodes.
+
+    Attributes:
+        decodes: who writes a token in every iteration, in the order of the batch, with its slot.
+        starts: the first position that each of them computes.
+        padded: slots that compute padding, behind the longest of the batch.
+        held: slots that compute nothing.
+        num_steps: iterations until somebody finishes, that one included; `cut` makes them fewer.
+    """
+
+    def __init__(self, state: SchedulerState) -> None:
+        self._state = state
+        self.decodes = list(state.running)
+        self.starts = [request.num_computed_tokens for request in self.decodes]
+        self.padded: Held = []
+        self.held: Held = []
+        if state.config.compute_padding:
+            self.padded = state.finished
+        else:
+            self.held = state.finished
+        self._needs: list[int] = []
+        self._until_finish = min([r.last_computed - start for r, start in zip(self.decodes, self.starts, strict=True)])
+        self.num_steps = min(self._until_finish, LONGEST)
+
+    @property
+    def num_seqs(self) -> int:
+        """Sequences of each batch, padding included."""
+        return len(self.decodes) + len(self.padded)
+
+    @property
+    def num_held_blocks(self) -> int:
+        """KV blocks that belong to somebody before the run."""
+        return self._state.pool.num_held
+
+    def contexts(self) -> Sequence[int]:
+        """KV entries that the batch reads in each iteration, its own ones and padding's included."""
+        batch = len(self.decodes)
+        first = sum(self.starts) + batch
+        contexts = range(first, first + batch * self.num_steps, batch)
+        if not self.padded:
+            return contexts
+        padded = len(self.padded)
+        return [context + padded * (start + 1) for context, start in zip(contexts, self.padding_starts(), strict=True)]
+
+    def padding_starts(self) -> list[int]:
+        """Where a padded token stands in each iteration."""
+        finished = max(request.num_computed_tokens for _, request in self.padded)
+        longest = max(self.starts)
+        return [max(finished, start) for start in range(longest, longest + self.num_steps)]
+
+    def cut(self, num_steps: int, told: Plan | None) -> None:
+        """Keep at most `num_steps` iterations, and only those that find their blocks.
+
+        Args:
+            told: the plan that they repeat, where its reasons must stay true to the last number:
+                once a block is taken, one that counts the free ones would read otherwise.
+        """
+        free = len(self._state.pool.free_units)
+        if told is not None and any(reason.code is Code.WAITS_BLOCKS for reason in told.reasons):
+            free = 0
+            if any(blocks for _, blocks in told.new_blocks):
+                num_steps = 0
+        batch = len(self.decodes)
+        needs = self._needs_of(num_steps)
+        self.num_steps = needs[free] // batch if len(needs) > free else num_steps
+        self._needs = needs[: bisect_left(needs, self.num_steps * batch)]
+
+    def commit(self, token_id: int) -> tuple[Taken, list[tuple[RequestState, list[int]]]]:
+        """Make the iterations true, in all of which every request writes `token_id`.
+
+        Returns the blocks that they took, and who finished with the last one, as `SchedulerState.commit` does.
+        """
+        num_steps, batch, blocks = self.num_steps, len(self.decodes), self._state.pool.take(len(self._needs))
+        taken = [
+            (need // batch, self.decodes[need % batch], block) for need, block in zip(self._needs, blocks, strict=True)
+        ]
+        for _, request, block in taken:
+            request.block_table.append(block)
+        tokens = [token_id] * num_steps
+        for request in self.decodes:
+            request.num_computed_tokens += num_steps
+            request.output_token_ids.extend(tokens)
+        return taken, self._state.finish_written(self.decodes) if num_steps == self._until_finish else []
+
+    def _needs_of(self, num_steps: int) -> list[int]:
+        """When somebody takes a block and who, in order: iteration x size of the batch + place in it."""
+        pool, batch = self._state.pool, len(self.decodes)
+        if not pool.paged:
+            return []
+        size, stop = pool.block_size, num_steps * batch
+        needs: list[int] = []
+        for place, (request, start) in enumerate(zip(self.decodes, self.starts, strict=True)):
+            first = len(request.block_table) * size - start
+            if first < num_steps:
+                needs += range(first * batch + place, stop, size * batch)
+        needs.sort()
+        return needs
+
+
+def decode_run(policy: Policy, state: SchedulerState, latest: Plan, exact: bool) -> DecodeRun | None:
+    """The iterations after `latest`, which has been committed, as far as they need no asking.
+
+    Either nobody waits, and everybody who runs decodes; or those who wait would be told the same again.
+
+    Args:
+        exact: every number of every reason matters; else only what the head of the queue waits for.
+    """
+    if not getattr(policy, "repeats_decodes", False) or state.eos_token_id is not None or not state.running:
+        return None
+    if state.waiting or state.swapped:
+        is_known = _is_repeated(latest, len(state.running)) or (not exact and _waits_on(latest, state))
+        if not is_known:
+            return None
+    if any(request.num_computed_tokens < request.prefill_end for request in state.running):
+        return None
+    return DecodeRun(state)
+
+
+def _is_repeated(plan: Plan, num_running: int) -> bool:
+    """Whether the plan had everybody decode who runs now, and changed nothing else."""
+    num_decodes = len(plan.decodes.requests) + sum(seq.phase is Phase.DECODE for seq in plan.others)
+    return _only_decodes(plan) and num_decodes == num_running
+
+
+def _waits_on(plan: Plan, state: SchedulerState) -> bool:
+    """Whether the head of the queue still waits for what it waited for in the plan, whoever has left since.
+
+    For a batch to end it waits as long as somebody of the batch runs. A slot and blocks come free
+    when somebody leaves, so it matters that nobody has; prompts that were prefilled beside it have
+    taken what they needed, and a decode gives nothing back.
+    """
+    if state.hold_slots:
+        return _only_decodes(plan)
+    codes = [reason.code for reason in plan.reasons if reason.code in WAITS]
+    still_here = plan.num_seqs + len(plan.held) == len(state.running)
+    return not plan.preempted and not state.swapped and still_here and codes in ([Code.WAITS_SLOT], [Code.WAITS_BLOCKS])
+
+
+def _only_decodes(plan: Plan) -> bool:
+    return (
+        not plan.admitted
+        and not plan.preempted
+        and all(seq.phase is not Phase.PREFILL for seq in plan.others)
+        and all(phase is Phase.PADDING for _, _, phase in plan.held)
+        and all(reason.code in WAITS for reason in plan.reasons)
+    )

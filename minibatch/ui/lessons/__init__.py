@@ -1,0 +1,1 @@
+"""The pages Lessons and Interview, and the static site."""

@@ -1,0 +1,1 @@
+"""The page How true is this?"""
