@@ -9,6 +9,7 @@ import numpy as np
 from minibatch.analysis.ledger import slot_ledger
 from minibatch.analysis.timeline import Timeline
 from minibatch.decisions.phase import Phase
+from minibatch.recording.engine_recordings import engine_recordings
 from minibatch.recording.schema import Column, Recording
 from minibatch.workload.request import NANOSECONDS
 
@@ -31,6 +32,7 @@ def compute_metrics(recording: Recording) -> dict[str, float | int | None]:
         "duration": seconds,
         "completed": completed,
         "num_rejected": sum(request.finish_reason == "rejected" for request in recording.requests),
+        "num_aborted": sum(request.finish_reason == "abort" for request in recording.requests),
         "total_input_tokens": input_tokens,
         "total_output_tokens": output_tokens,
         "request_throughput": _ratio(completed, seconds),
@@ -46,7 +48,7 @@ def latencies_ns(timeline: Timeline) -> dict[str, Column]:
     """TTFT, TPOT, ITL, E2E and queue time of the completed requests, as vLLM's benchmark names them.
 
     `tpot` has a value for each request with two tokens or more, `itl` one for every gap between
-    two tokens of a request, the others one for each request. Nanoseconds.
+    two steps in which a request wrote, the others one for each request. Nanoseconds.
     """
     done = timeline.completed
     arrival = timeline.arrival_ns[done]
@@ -63,9 +65,12 @@ def latencies_ns(timeline: Timeline) -> dict[str, Column]:
 
 
 def inter_token_ns(timeline: Timeline, done: Column) -> Column:
-    """Every gap between two tokens of one request, pooled, in nanoseconds."""
-    order = np.argsort(timeline.token_request, kind="stable")
-    request, times = timeline.token_request[order], timeline.token_ns[order]
+    """Every gap between two steps in which one request wrote, pooled, in nanoseconds.
+
+    Tokens of one step come together, as one chunk of vLLM's stream does, and count as one.
+    """
+    order = np.argsort(timeline.writing_request, kind="stable")
+    request, times = timeline.writing_request[order], timeline.writing_ns[order]
     same = (request[1:] == request[:-1]) & done[request[1:]] if len(request) else np.zeros(0, dtype=bool)
     return np.diff(times)[same] if len(times) else times
 
@@ -84,19 +89,15 @@ def statistics(name: str, values_ns: Column) -> dict[str, float | None]:
 
 
 def _machine_metrics(timeline: Timeline) -> dict[str, float | int | None]:
-    """What the slots, the KV pool and the device were used for."""
-    recording = timeline.recording
-    iterations, config = recording.iterations, recording.header.config
-    duration = iterations["duration_ns"]
+    """What the slots, the KV pools and the devices were used for."""
+    recording, iterations = timeline.recording, timeline.recording.iterations
+    duration = int(iterations["duration_ns"].sum())
     slots = {name: int(column.sum()) for name, column in slot_ledger(timeline).items()}
     slot_time = sum(slots.values())
-    held = timeline.held_blocks
-    capacity = held * int(config["block_size"])
     tokens = int(timeline.tokens_of(Phase.PREFILL).sum() + timeline.tokens_of(Phase.DECODE).sum())
     padding = int(timeline.padding_tokens.sum())
     moved = int(sum(iterations[name].sum() for name in ("bytes_weights", "bytes_kv", "bytes_activations")))
     flops = int(iterations["flops"].sum())
-    host = int((duration - iterations["executor_ns"]).sum())
     return {
         "num_iterations": recording.num_iterations,
         "num_preemptions": timeline.num_preemptions,
@@ -108,13 +109,32 @@ def _machine_metrics(timeline: Timeline) -> dict[str, float | int | None]:
         "stalled_s": slots["stalled"] / NANOSECONDS,
         "padding_tokens": padding,
         "padding_share": _ratio(padding, tokens + padding),
-        "mean_kv_cache_usage": _ratio(float(held @ duration), recording.end_ns * recording.num_kv_blocks),
-        "max_kv_cache_usage": _ratio(int(held.max(initial=0)), recording.num_kv_blocks),
-        "kv_fragmentation": _ratio(float((capacity - timeline.kv_tokens) @ duration), float(capacity @ duration)),
+        **_kv_metrics(recording),
         "flops": flops,
         "bytes_moved": moved,
         "intensity": _ratio(flops, moved),
-        "scheduler_share": _ratio(host, int(duration.sum())),
+        "scheduler_share": _ratio(int(iterations["scheduler_ns"].sum()), duration),
+    }
+
+
+def _kv_metrics(recording: Recording) -> dict[str, float | None]:
+    """Of all engines' pools together; the most that one of them was used."""
+    used = total = empty = capacity = 0.0
+    most = []
+    for part in engine_recordings(recording):
+        timeline, duration = Timeline(part), part.iterations["duration_ns"]
+        held = timeline.held_blocks
+        room = held * int(part.header.config["block_size"])
+        used += float(held @ duration)
+        total += recording.end_ns * part.num_kv_blocks
+        # Where requests share blocks, the tokens of all of them may be more than the blocks have room for.
+        empty += float(np.maximum(room - timeline.kv_tokens, 0) @ duration)
+        capacity += float(room @ duration)
+        most.append(_ratio(int(held.max(initial=0)), part.num_kv_blocks) or 0.0)
+    return {
+        "mean_kv_cache_usage": _ratio(used, total),
+        "max_kv_cache_usage": max(most),
+        "kv_fragmentation": _ratio(empty, capacity),
     }
 
 

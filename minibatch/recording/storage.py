@@ -23,17 +23,30 @@ from minibatch.recording.schema import (
     ENTRY_COLUMNS,
     ITERATION_COLUMNS,
     REASON_COLUMNS,
+    TRANSFER_COLUMNS,
     VERSION,
+    EngineHeader,
     Header,
     Recording,
     RequestRecord,
     Table,
 )
+from minibatch.recording.upgrade import upgrade
 from minibatch.recording.validation import LIMIT, check
 
 MAGIC = b"MINIBATCH-RECORDING "
 MAX_BYTES = 1 << 30
 """Most bytes of JSON that a file may unpack to."""
+
+_UPGRADES = {str(VERSION): lambda run: run, "2": upgrade}
+"""What makes a run of each version that is read one of this version."""
+_TABLES = {
+    "iterations": ITERATION_COLUMNS,
+    "entries": ENTRY_COLUMNS,
+    "blocks": BLOCK_COLUMNS,
+    "reasons": REASON_COLUMNS,
+    "transfers": TRANSFER_COLUMNS,
+}
 
 
 class RecordingError(ValueError):
@@ -52,14 +65,14 @@ def loads(data: bytes, name: str = "the recording") -> list[Recording]:
         raise RecordingError(f"{name} is not a Minibatch recording: it does not begin with {MAGIC.decode().strip()!r}")
     head, _, body = data.partition(b"\n")
     version = head[len(MAGIC) :].decode("ascii", "replace")
-    if version != str(VERSION):
+    if version not in _UPGRADES:
         raise RecordingError(
-            f"{name} has format version {version[:20]!r} and this program reads version {VERSION}: "
+            f"{name} has format version {version[:20]!r} and this program reads version {VERSION} (and 2): "
             "record it again, or open it with the Minibatch that wrote it"
         )
     runs = _parse(_unpack(body, name), name)
     try:
-        return [_from_json(run) for run in runs]
+        return [_from_json(_UPGRADES[version](run)) for run in runs]
     except KeyError as error:
         raise RecordingError(f"{name} is damaged: {error.args[0]!r} is missing") from error
     except (TypeError, AttributeError) as error:  # a list where an object should be, and so on
@@ -140,7 +153,7 @@ def _parse(text: bytes, name: str) -> list[Any]:
 
 
 def _to_json(run: Recording) -> dict[str, Any]:
-    tables = {name: getattr(run, name) for name in ("iterations", "entries", "blocks", "reasons")}
+    tables = {name: getattr(run, name) for name in _TABLES}
     return {
         "header": asdict(run.header),
         "requests": [asdict(request) for request in run.requests],
@@ -150,18 +163,16 @@ def _to_json(run: Recording) -> dict[str, Any]:
 
 
 def _from_json(data: dict[str, Any]) -> Recording:
-    requests = [{**_fields(RequestRecord, request)} for request in data["requests"]]
-    for request in requests:
-        request |= {name: tuple(request[name]) for name in ("prompt_token_ids", "pieces")}
-        if request["finish_reason"] == "refused":
-            request["finish_reason"] = "rejected"
+    data = _fields(Recording, data)
+    header, requests = _fields(Header, data["header"]), [_fields(RequestRecord, each) for each in data["requests"]]
+    if header["engines"] is not None:
+        engines = tuple(EngineHeader(**_fields(EngineHeader, engine)) for engine in header["engines"])
+        header = {**header, "engines": engines}
+    lists = ("prompt_token_ids", "output_token_ids", "pieces")
     run = Recording(
-        header=Header(**_fields(Header, {"closed_loop": None, **data["header"]})),  # older files lack it
-        requests=tuple(RequestRecord(**request) for request in requests),
-        iterations=_table(data, "iterations", ITERATION_COLUMNS),
-        entries=_table(data, "entries", ENTRY_COLUMNS),
-        blocks=_table(data, "blocks", BLOCK_COLUMNS),
-        reasons=_table(data, "reasons", REASON_COLUMNS),
+        header=Header(**header),
+        requests=tuple(RequestRecord(**each | {name: tuple(each[name]) for name in lists}) for each in requests),
+        **{name: _table(data, name, columns) for name, columns in _TABLES.items()},
         reason_numbers=tuple(tuple(numbers) for numbers in data["reason_numbers"]),
     )
     check(run)
@@ -180,6 +191,8 @@ def _fields(kind: type, values: dict[str, Any]) -> dict[str, Any]:
 
 def _table(data: dict[str, Any], name: str, columns: tuple[str, ...]) -> Table:
     table = {}
+    if extra := set(data[name]) - set(columns):
+        raise ValueError(f"{name} has an unknown column {min(extra)!r}")
     for column in columns:
         values = data[name][column]
         if not isinstance(values, list) or not all(type(value) is int and abs(value) < LIMIT for value in values):

@@ -23,6 +23,7 @@ class FinishReason(StrEnum):
     LENGTH = "length"
     STOP = "stop"
     REJECTED = "rejected"
+    ABORT = "abort"
 
 
 @dataclass(slots=True, eq=False)
