@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from minibatch.model.devices import describe, parse_dtype, to_device
 from minibatch.roofline import ceilings
 from minibatch.roofline import measurement as calibration
-from minibatch.roofline.ceilings import Ceilings, default_cache_dir, load_or_measure
+from minibatch.roofline.ceilings import Ceilings, default_cache_dir
+from minibatch.roofline.devices import describe, parse_dtype, to_device
+from minibatch.roofline.this_machine import load_or_measure
 
 
 @pytest.fixture
