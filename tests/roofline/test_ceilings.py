@@ -69,7 +69,7 @@ def test_a_real_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measurement, "_SECONDS_A_KERNEL", 0.01)
     monkeypatch.setattr(measurement, "_CPU_READ_BYTES", 2**24)
     progress: list[float] = []
-    found = ceilings.measure("cpu", "float32", progress.append)
+    found = measurement.measure_ceilings("cpu", "float32", progress.append)
     assert found.flops_per_s > 1e8
     assert found.bytes_per_s > 1e7
     assert progress == sorted(progress)
