@@ -1,4 +1,4 @@
-"""Who runs in the next iteration: request state, KV blocks and the policies."""
+"""Which requests run in the next iteration: request state, KV blocks and the policies."""
 
 from minibatch.scheduling.policies.chunked import Chunked
 from minibatch.scheduling.policies.continuous import Continuous
