@@ -26,7 +26,7 @@ from minibatch.analysis.sweeps.file import SweepFile, SweepRow, row_of
 from minibatch.commands.options import add_knobs, knobs_of
 from minibatch.commands.terminal import stop_on_interrupt, wide_console
 from minibatch.engine.sweep import BACKENDS, Point, SweepSpec, executor_of, knob_value, run_points, with_knob
-from minibatch.model.text import count_tokens
+from minibatch.model.bundled_tokenizer import count_tokens
 from minibatch.recording.storage import check_writable
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig

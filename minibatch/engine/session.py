@@ -14,13 +14,14 @@ from minibatch.engine.executor import Executor
 from minibatch.engine.loop import Engine
 from minibatch.engine.roofline_executor import RooflineExecutor
 from minibatch.engine.torch_executor import TorchExecutor
-from minibatch.model.devices import choose_dtype, parse_dtype, to_device
 from minibatch.model.text import Tokenizer
 from minibatch.model.weights import BUNDLED, load_model, load_tokenizer, read_config
 from minibatch.recording.schema import Clock, Header, Recording
 from minibatch.roofline.calibration_store import with_calibration
-from minibatch.roofline.ceilings import Ceilings, check_memory, load_or_measure
+from minibatch.roofline.ceilings import Ceilings, check_memory
 from minibatch.roofline.costs import ModelShape
+from minibatch.roofline.devices import choose_dtype, parse_dtype, to_device
+from minibatch.roofline.this_machine import load_or_measure
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan

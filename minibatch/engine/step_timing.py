@@ -9,13 +9,14 @@ import torch
 
 from minibatch.decisions.phase import Phase
 from minibatch.engine.torch_executor import TorchExecutor
-from minibatch.model.devices import choose_dtype, to_device
 from minibatch.model.gpt2 import GPT2
 from minibatch.model.weights import load_model
 from minibatch.roofline.calibration_store import Calibration
-from minibatch.roofline.ceilings import Progress, load_or_measure
+from minibatch.roofline.ceilings import Progress
+from minibatch.roofline.devices import choose_dtype, to_device
 from minibatch.roofline.fit import FEWEST_STEPS, fit_model
 from minibatch.roofline.step_samples import Sample, Step, draw_steps
+from minibatch.roofline.this_machine import load_or_measure
 from minibatch.scheduling.plan import Plan, ScheduledSeq
 from minibatch.scheduling.request_state import RequestState
 from minibatch.workload.request import Request

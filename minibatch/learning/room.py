@@ -109,18 +109,6 @@ def read_exercises(path: Path = EXERCISES) -> list[TitledExercise]:
     return _read(path, "an exercise", _exercise)
 
 
-def exercise_dict(exercise: Exercise, title: str = "") -> dict[str, Any]:
-    """An exercise as pages take it."""
-    return {
-        **({"title": title} if title else {}),
-        "policy": exercise.policy,
-        "slots": exercise.slots,
-        "requests": [{"id": each.id, "arrival": each.arrival, "output": each.output} for each in exercise.requests],
-        "solution": [list(row) for row in exercise.solution],
-        "reasons": [list(row) for row in exercise.reasons],
-    }
-
-
 def _question(fields: Fields, line: int) -> Question:
     name, seconds = fields.text("id"), fields.number("seconds")
     if not _ID.fullmatch(name):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from minibatch.decisions.phase import Phase
 from minibatch.engine.executor import Result
@@ -208,3 +209,15 @@ class _ReasonsByCell:
 
 def _list(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def exercise_dict(exercise: Exercise, title: str = "") -> dict[str, Any]:
+    """An exercise as pages take it."""
+    return {
+        **({"title": title} if title else {}),
+        "policy": exercise.policy,
+        "slots": exercise.slots,
+        "requests": [{"id": each.id, "arrival": each.arrival, "output": each.output} for each in exercise.requests],
+        "solution": [list(row) for row in exercise.solution],
+        "reasons": [list(row) for row in exercise.reasons],
+    }

@@ -15,10 +15,10 @@ from urllib.request import getproxies
 import torch
 from torch import Tensor
 
-from minibatch.model.devices import parse_dtype, to_device
 from minibatch.model.gpt2 import GPT2, GPT2Config, random_weights
 from minibatch.model.text import Tokenizer
 from minibatch.paths import ASSETS
+from minibatch.roofline.devices import parse_dtype, to_device
 
 BUNDLED_FOLDER = ASSETS / "storyteller"
 BUNDLED = "bundled"

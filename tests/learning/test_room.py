@@ -9,10 +9,10 @@ import pytest
 from minibatch.learning.room import (
     Question,
     RoomError,
-    exercise_dict,
     read_exercises,
     read_questions,
 )
+from minibatch.learning.schedule import exercise_dict
 from minibatch.learning.text import to_html
 
 WORDS = " ".join(["word"] * 90)

@@ -26,7 +26,7 @@ def elsewhere(
         dtype = found["ceilings"].dtype
     registered = load_models().get(model)
     if registered is not None:
-        from minibatch.model.devices import choose_dtype, to_device
+        from minibatch.roofline.devices import choose_dtype, to_device
 
         found["shape"] = registered.shape(choose_dtype(dtype, to_device(device)))
     return found

@@ -16,17 +16,18 @@ from minibatch.ui.compare.forks import fork_run, show_fork
 from minibatch.ui.compare.ledger_bars import NAMES, ledger_bars_html, ledger_columns, slot_time_rows
 from minibatch.ui.compare.links import start_of
 from minibatch.ui.compare.metrics_table import metrics_frame, metrics_html
-from minibatch.ui.compare.summary import clocks, intro_html, ledger_legend_html, progress_words, provenances
 from minibatch.ui.compare.takeaway import downloads
 from minibatch.ui.player.component import show_player
 from minibatch.ui.player.payload import pack
 from minibatch.ui.shared import jobs
-from minibatch.ui.shared.jobs import JobQueue, JobStatus, Ticket
+from minibatch.ui.shared.engine_queue import POLL_S, engine_queue
+from minibatch.ui.shared.jobs import JobStatus, Ticket
 from minibatch.ui.shared.knobs import fork_knobs
 from minibatch.ui.shared.notices import Notice, show
 from minibatch.ui.shared.palette import Theme, theme
 from minibatch.ui.shared.sources import Shown, from_run
 from minibatch.ui.shared.style import show_style
+from minibatch.ui.shared.summary import clocks, intro_html, ledger_legend_html, progress_words, provenances
 
 RUN_SENTENCE = "The same requests, under each policy in turn."
 NO_POLICY = Notice("Choose a policy in the sidebar.", "note")
@@ -34,8 +35,6 @@ NO_RUN = Notice("Choose a workload in the sidebar and press Run.", "note")
 NOTHING_RECORDED = Notice("The run was cancelled before it recorded anything.", "note")
 LARGE = 1.5
 """How much larger type is on a projector."""
-POLL_S = 0.4
-"""Between two looks at a run in progress."""
 
 
 def page() -> None:
@@ -160,11 +159,6 @@ def _submit(form: RunForm) -> Notice | None:
     job = {**form.job, "config": SchedulerConfig(**form.knobs)}
     st.session_state["ticket"] = engine_queue().submit(partial(jobs.run_on_engine, job))
     return None
-
-
-@st.cache_resource(show_spinner=False)
-def engine_queue() -> JobQueue:
-    return JobQueue()
 
 
 @st.fragment(run_every=POLL_S)

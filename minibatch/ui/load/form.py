@@ -11,8 +11,6 @@ import streamlit as st
 from minibatch.analysis.formats import plural, three_figures
 from minibatch.analysis.registry.accelerators import load_accelerators
 from minibatch.scheduling import POLICIES
-from minibatch.ui.compare.links import LinkError
-from minibatch.ui.compare.summary import sentence_case
 from minibatch.ui.load.links import sweep_link, sweep_values
 from minibatch.ui.load.plan import SweepPlan, Wanted, plan_of
 from minibatch.ui.load.presets import SWEEP_PRESETS, SweepPreset, knob_starts
@@ -21,9 +19,11 @@ from minibatch.ui.load.slo import judged_now
 from minibatch.ui.shared.begins import begin_with, begins, choose, has_begun
 from minibatch.ui.shared.choices import models_offered
 from minibatch.ui.shared.knobs import knob_widget
+from minibatch.ui.shared.link_values import LinkError
 from minibatch.ui.shared.machine import MachineChoice, fewest_devices, numbers_of_devices
 from minibatch.ui.shared.machine_form import figures_html, published
 from minibatch.ui.shared.notices import Notice, as_label, show
+from minibatch.ui.shared.summary import sentence_case
 from minibatch.ui.shared.uploads import MOST_BYTES
 from minibatch.workload.demand import LoadKind
 

@@ -14,7 +14,6 @@ from minibatch.analysis.registry.claims import standings_explained
 from minibatch.analysis.slo import Slo
 from minibatch.analysis.sweeps.curves import Curve, curves_of
 from minibatch.analysis.sweeps.file import SweepRow
-from minibatch.ui.compare.page import POLL_S, engine_queue
 from minibatch.ui.load.charts import PICK, sweep_chart
 from minibatch.ui.load.form import SweepForm, sweep_form
 from minibatch.ui.load.job import Memory, Sweep, remembered
@@ -26,6 +25,7 @@ from minibatch.ui.load.slo import slo_form
 from minibatch.ui.load.source import open_sweep
 from minibatch.ui.load.tables import alerts_html, alerts_of, alerts_title, knees_html, points_html
 from minibatch.ui.load.takeaway import take_away
+from minibatch.ui.shared.engine_queue import POLL_S, engine_queue
 from minibatch.ui.shared.jobs import JobStatus, Ticket
 from minibatch.ui.shared.notices import Notice, show
 from minibatch.ui.shared.palette import Theme, theme

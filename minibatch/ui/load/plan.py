@@ -10,9 +10,9 @@ from typing import Any
 
 from minibatch.engine.sweep import Point, SweepSpec, knob_value, with_knob
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.ui.compare.expected import Expected
 from minibatch.ui.load.presets import CHAT
 from minibatch.ui.load.trace import SweepTrace
+from minibatch.ui.shared.expected import Expected
 from minibatch.ui.shared.machine import MachineChoice
 from minibatch.workload.demand import Demand, Load, LoadKind, drawn_demand
 

@@ -12,12 +12,12 @@ from minibatch.analysis.sweeps.curves import Curve
 from minibatch.analysis.sweeps.file import SweepRow
 from minibatch.engine.sweep import Point, SweepSpec
 from minibatch.recording.schema import Recording
-from minibatch.ui.compare.page import POLL_S, engine_queue
 from minibatch.ui.load.charts import PICK
 from minibatch.ui.load.job import Record, Sweep
 from minibatch.ui.load.panels import name_of, unit_of
 from minibatch.ui.player.component import show_player
 from minibatch.ui.player.payload import pack
+from minibatch.ui.shared.engine_queue import POLL_S, engine_queue
 from minibatch.ui.shared.jobs import JobStatus, Ticket
 from minibatch.ui.shared.notices import Notice, show
 from minibatch.ui.shared.palette import Theme

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from minibatch.model.text import count_tokens
+from minibatch.model.bundled_tokenizer import count_tokens
 from minibatch.ui.shared.traffic_form import trace_file
 from minibatch.ui.shared.uploads import Upload
 from minibatch.workload.demand import Demand, LoadKind, trace_demand

@@ -14,8 +14,8 @@ from minibatch.analysis.formats import plural
 from minibatch.analysis.reproduce import EXPERIMENTS, Experiment
 from minibatch.analysis.reproduce.result import Reproduction, StoppedError, Watch
 from minibatch.recording.schema import Recording
-from minibatch.ui.compare.page import POLL_S, engine_queue
 from minibatch.ui.published.chart import WIDTH, chart_of, reasons_html, table_html
+from minibatch.ui.shared.engine_queue import POLL_S, engine_queue
 from minibatch.ui.shared.jobs import Done, JobStatus, Progress, Ticket
 from minibatch.ui.shared.notices import Notice, show
 from minibatch.ui.shared.palette import Theme, theme

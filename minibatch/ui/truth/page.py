@@ -17,7 +17,7 @@ from minibatch.roofline.calibration_store import (
     load_calibration,
     save_calibration,
 )
-from minibatch.ui.compare.page import POLL_S, engine_queue
+from minibatch.ui.shared.engine_queue import POLL_S, engine_queue
 from minibatch.ui.shared.jobs import Done, JobStatus, Progress, Ticket
 from minibatch.ui.shared.notices import Notice, show
 from minibatch.ui.shared.palette import Theme, theme

@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.compare.links import (
-    LinkError,
-    parse_knob,
     recording_link,
     run_link,
     start_of,
     widget_values,
 )
 from minibatch.ui.shared.choices import DRAWN, MODELS, RUN, TYPED
+from minibatch.ui.shared.link_values import LinkError, parse_knob
 from minibatch.ui.shared.presets import knob_preset
 from minibatch.workload.scenarios import SCENARIOS
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minibatch.ui.compare.links import LinkError
 from minibatch.ui.load.links import sweep_link, sweep_values
 from minibatch.ui.load.plan import Wanted
 from minibatch.ui.load.presets import knob_starts
 from minibatch.ui.load.slo import Judged
 from minibatch.ui.load.trace import SweepTrace
+from minibatch.ui.shared.link_values import LinkError
 from minibatch.ui.shared.machine import MachineChoice
 
 MACHINE = MachineChoice("llama-3.1-8b", "modelled", "H100", 1)

@@ -22,7 +22,8 @@ LIGHT = theme("light")
 THEME = {name: getattr(LIGHT, name) for name in ("ink", "muted", "faint", "surface", "lane", "accent", "scale")}
 
 SHOW = """
-const {Store} = await load('core/store.js'), {Charts} = await load('charts/charts.js'), {vegaEmbed} = await load('vega.js');
+const {Store} = await load('core/store.js'), {Charts} = await load('charts/charts.js');
+const {vegaEmbed} = await load('vega.js');
 const host = document.createElement('div');
 host.style.width = `${argument.width}px`;
 document.body.replaceChildren(host);

@@ -126,7 +126,7 @@ def test_before_the_first_step_and_after_a_cancelled_run(player: Modules) -> Non
         recording, header=replace(recording.header, complete=False), requests=(recording.requests[0], unfinished[1])
     )
     assert explained(player, cut, 2)["headline"] == "The run was cancelled here."
-    script = "const w = await load('why/why.js'); const r = c.runs[0]; return w.explainPlace(r, r.locate('time', 1e9), true);"
+    script = "const w = await load('why/why.js'), r = c.runs[0];return w.explainPlace(r, r.locate('time', 1e9), true);"
     assert player.run(script)["headline"] == "r0 and r1 finish with this step."
 
 
