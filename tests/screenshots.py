@@ -60,7 +60,7 @@ PICTURES = (
     Picture("close-up", f"{MOMENT}&view=close", 1440, 1000),
     Picture("phone", MOMENT, 390, 844),
 )
-FILM = Film("compare", "recording=chat&focus=continuous&t=0", 1290, 1200)
+FILM = Film("compare", "recording=chat&focus=static&t=0", 1290, 1200)
 
 # The lanes with their legend, and why it happens: all else would be small print in a film.
 FILM_STYLE = """
