@@ -80,7 +80,7 @@ class Blocks:
         return {"run": run, "options": options, "again": again, "caption_html": caption}
 
     def _again(self, run: str, options: Block) -> dict[str, str]:
-        """What of a recorded scenario runs it again, on the machine of whoever reads; parameters of a link."""
+        """What of a recorded scenario runs it again, on the reader's machine; parameters of a link."""
         scenario = SCENARIOS.get(str(self.runs[run].get("recording")))
         if scenario is None:
             raise ValueError(f"run_here is set and run {run!r} is no recording of a scenario: expected one of them")

@@ -114,7 +114,7 @@ def _step() -> Iterator[Drill]:
                 "of KV) ÷ "
                 f"{accelerator.bandwidth.words} = {three_figures(by_hand * 1e3)} ms by hand. The roofline model, "
                 "which also "
-                f"counts activations and leaves out embedding rows that nobody looks up, says "
+                f"counts activations and leaves out embedding rows that are not looked up, says "
                 f"{three_figures(seconds * 1e3)} ms."
             )
             where = f"on {fact(accelerator, 'bandwidth')}"
