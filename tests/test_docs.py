@@ -127,7 +127,7 @@ print(next(group.options for group in app.button_group if group.label == "Polici
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the repository in which somebody has done what the page says."""
+    """A copy of the repository in which the steps of the page were followed."""
     text = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
     ((code,), (name, *_)) = re.findall(r"```python\n(.*?)```", text, re.DOTALL), re.findall(r"as `(.*?)`", text)
     imported, listed = re.findall(r"^    (from .*|LISTED.*)$", text, re.MULTILINE)

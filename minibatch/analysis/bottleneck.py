@@ -78,10 +78,10 @@ class Shares:
 def bottleneck(shares: Shares) -> Bottleneck:
     """What keeps a run from serving more. The first of these that holds:
 
-    1. Throughput follows the load: the load. Nobody asked for more.
+    1. Throughput follows the load: the load itself is the limit.
     2. The head of the queue waited for less than a tenth of the time, in all: the device itself,
-       compute if more than half of the iterations' time was compute-bound, else bandwidth. All who came were
-       let in, and it was still too slow.
+       compute if more than half of the iterations' time was compute-bound, else bandwidth. All requests that
+       arrived were admitted, and it was still too slow.
     3. What the head of the queue waited for longest; of equal waits, the one first in `Bottleneck`. But
        where that is slots or the token budget, and more than half of that time was compute-bound: compute,
        because an iteration with more tokens would last longer in proportion.
@@ -109,7 +109,7 @@ SHARE_OF = {
     Code.WAITS_BUDGET: "token_budget",
     Code.WAITS_BATCH: "batch",
 }
-"""Which share a wait counts for. Nobody enters after a preemption because blocks are short. A wait
+"""Which share a wait counts for. No request is admitted after a preemption because blocks are short. A wait
 for a window to fill is for more load: no limit."""
 
 
@@ -138,9 +138,9 @@ def shares_of(recording: Recording, follows: bool) -> Shares:
 
 
 def waits_of_head(recording: Recording) -> Iterator[Code | None]:
-    """For each iteration, what the head of the queue waits for; None where nobody waits.
+    """For each iteration, what the head of the queue waits for; None where the queue is empty.
 
-    A wait holds until its request enters. One that is noted while another holds belongs to a
+    A wait holds until its request is admitted. One that is noted while another holds belongs to a
     preempted request that went before it, and hands back to it.
     """
     noted: dict[int, list[tuple[Code, int | None]]] = {}

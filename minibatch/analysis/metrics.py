@@ -13,7 +13,7 @@ from minibatch.recording.schema import Column, Recording
 from minibatch.workload.request import NANOSECONDS
 
 Metrics = Mapping[str, float | int | None]
-"""Values by name; None where a run has none (no request wrote two tokens, say)."""
+"""Values by name; None where a run has none (no request generated two tokens, say)."""
 
 _MS = 1_000_000
 

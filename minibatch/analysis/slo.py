@@ -48,7 +48,7 @@ class Slo:
 
         Args:
             ttft_ns, tpot_ns, e2el_ns: (requests,) nanoseconds, one entry a completed request. TPOT
-                is NaN for a request that wrote one token; it keeps any TPOT limit, as in vLLM's
+                is NaN for a request that generated one token; it keeps any TPOT limit, as in vLLM's
                 benchmark, whose `calculate_metrics` takes 0 for it.
         """
         met = np.ones(len(ttft_ns), dtype=bool)
@@ -125,7 +125,7 @@ class Goodput:
         completed: requests that finished and were not rejected.
         arrived: requests that came before the end of the run, rejected ones included.
         request_goodput: good / duration, in requests/s; None if nothing ran.
-        attainment: good / arrived, from 0 to 1; None if nobody arrived.
+        attainment: good / arrived, from 0 to 1; None if no request arrived.
     """
 
     good: int
@@ -139,7 +139,7 @@ def goodput_of(recording: Recording, slo: Slo) -> Goodput:
     """Goodput and attainment of a run, by its completed requests."""
     timeline = Timeline(recording)
     latencies = _latencies_ns(timeline)
-    # Of a run that was cut short, the requests that nobody had sent yet have not arrived; one that
+    # Of a run that was cut short, the requests not sent yet have not arrived; one that
     # was rejected after the last iteration has.
     ended = np.array([request.finish_reason is not None for request in recording.requests], dtype=bool)
     arrived = int(((timeline.arrival_ns <= recording.end_ns) | ended).sum())
@@ -154,7 +154,7 @@ def goodput_of(recording: Recording, slo: Slo) -> Goodput:
 
 
 def _latencies_ns(timeline: Timeline) -> tuple[Column, Column, Column]:
-    """TTFT, TPOT and E2E, each with one entry a completed request; TPOT is NaN where one token was written."""
+    """TTFT, TPOT and E2E, each with one entry a completed request; TPOT is NaN where one token was generated."""
     done = timeline.completed
     arrival, first, last = timeline.arrival_ns[done], timeline.first_token_ns[done], timeline.last_token_ns[done]
     gaps = timeline.num_output_tokens[done] - 1

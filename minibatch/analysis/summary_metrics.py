@@ -1,4 +1,4 @@
-"""The numbers of an outcome, under the names that `metrics` gives them; METRICS.md defines each."""
+"""The numbers of a run summary, under the names that `metrics` gives them; METRICS.md defines each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MS = 1_000_000
 
 
 def latencies_of(outcome: RunSummary) -> tuple[Column, Column, Column]:
-    """TTFT, TPOT and E2E, one entry a completed request, nanoseconds; TPOT is NaN where one token was written."""
+    """TTFT, TPOT and E2E, one entry a completed request, nanoseconds; TPOT is NaN where one token was generated."""
     rows = outcome.requests
     gaps = rows["output_tokens"] - 1
     tpot = np.full(len(gaps), np.nan)
@@ -24,7 +24,7 @@ def latencies_of(outcome: RunSummary) -> tuple[Column, Column, Column]:
 
 
 def summary_metrics(outcome: RunSummary) -> dict[str, float | int | None]:
-    """As `compute_metrics` of the run's recording, as far as an outcome tells; ITL to within 0.4 %."""
+    """As `compute_metrics` of the run's recording, as far as a summary tells; ITL to within 0.4 %."""
     rows, seconds = outcome.requests, outcome.end_ns / NANOSECONDS
     completed, output = len(rows["request"]), int(rows["output_tokens"].sum())
     ttft, tpot, e2el = latencies_of(outcome)

@@ -177,7 +177,7 @@ def varied(spec: Spec, changes: Mapping[str, Any]) -> Spec:
     if not changes:
         return spec
     if "recording" in spec:
-        raise ValueError("a recording is what it is: only policy can be moved; take a modelled run for other knobs")
+        raise ValueError("a recording can't be rerun: only policy can vary; use a modelled run for other knobs")
     changed = {**spec, "knobs": dict(spec.get("knobs", {}))}
     for name, value in changes.items():
         if name in _KNOBS:

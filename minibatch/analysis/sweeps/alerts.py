@@ -65,7 +65,7 @@ def alerts(
 
     Args:
         metrics: as `compute_metrics` gives them.
-        busy: as `busy_share` gives it. Without it or `goodput`, nobody can tell thrashing.
+        busy: as `busy_share` gives it. Without it or `goodput`, thrashing can't be told.
         goodput: as `goodput_of` gives it, for the SLO of the day.
     """
     found = (

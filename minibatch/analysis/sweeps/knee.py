@@ -97,15 +97,15 @@ def closed_loop_knee(users: Numbers, throughput: Numbers, latency: Numbers) -> K
     index = int(np.argmax(smooth >= PLATEAU * smooth.max()))
     if loads[-1] < SEEN_OVER * loads[index]:
         return Knee(Found.BEYOND)
-    # At the lowest concurrency of all, nobody knows whether half of it would do.
+    # At the lowest concurrency of all, it is unknown whether half of it would do.
     return _at(index if index else -1, loads, served, latencies)
 
 
 def rates_over_arrivals(recording: Recording) -> tuple[float, float] | None:
     """Requests/s that came and that were completed, over the second half of the arrival span.
 
-    Throughput over the whole run would fall short of any load: it includes the end, when nobody
-    comes any more, and the beginning, when nobody can have finished. The second half is free of
+    Throughput over the whole run would fall short of any load: it includes the end, when no more requests
+    arrive, and the beginning, when none can have finished. The second half is free of
     both where the span from first to last arrival is long beside an E2E, and the requests many
     beside those in flight. A rejected request came, and was not completed.
 

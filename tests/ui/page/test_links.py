@@ -45,7 +45,7 @@ def test_a_link_opens_its_recording_at_its_moment(bundled: Path) -> None:
     ("parameters", "reason"),
     [
         ({"recording": IMAGE}, f"the link names the recording &#x27;{IMAGE}&#x27;, which is not here"),
-        ({"scenario": "chat", "seed": "<b>"}, "seed is &#x27;&lt;b&gt;&#x27;, and a whole number is wanted"),
+        ({"scenario": "chat", "seed": "<b>"}, "seed is &#x27;&lt;b&gt;&#x27;: expected a whole number"),
         ({"scenario": "chat", "model": "/etc"}, "model is &#x27;/etc&#x27;, and one of bundled, "),
     ],
 )  # fmt: skip
