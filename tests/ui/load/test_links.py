@@ -48,7 +48,7 @@ def test_a_trace_has_no_link_and_a_page_without_one_sets_nothing() -> None:
         ({"sweep": "<b>"}, "sweep is '<b>': expected one of chat, thrashing"),
         (
             {"policies": "static,magic"},
-            "policies is 'magic', and one of static, dynamic, continuous, chunked is",
+            "policies is 'magic': expected one of static, dynamic, continuous, chunked",
         ),
         ({"num_requests": "99999"}, "num_requests is '99999': expected at most 2,000"),
         ({"share": "0"}, "share is '0': expected at least 1"),

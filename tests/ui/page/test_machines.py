@@ -77,9 +77,9 @@ def test_a_link_restores_accelerator_devices_and_model(monkeypatch: pytest.Monke
     ("link", "reason"),
     [
         ({"accelerator": "H100"}, "accelerator is 'H100': it needs clock=modelled"),
-        ({"clock": "modelled", "accelerator": "<b>"}, "accelerator is '<b>', and one of H100, "),
+        ({"clock": "modelled", "accelerator": "<b>"}, "accelerator is '<b>': expected one of H100, "),
         ({"clock": "modelled", "accelerator": "H100", "tensor_parallel": "3"}, "'3': expected one of 1, 2, 4, 8"),
-        ({"model": "llama-3.1-8b"}, "model is 'llama-3.1-8b', and one of bundled, random:gpt2"),
+        ({"model": "llama-3.1-8b"}, "model is 'llama-3.1-8b': expected one of bundled, random:gpt2"),
     ],
 )
 def test_a_link_to_a_machine_that_cannot_be_is_one_sentence(link: dict[str, str], reason: str) -> None:
