@@ -106,7 +106,7 @@ def test_a_run_comes_back_as_the_values_of_its_widgets(scenario: str | None) -> 
 def test_only_models_that_are_offered_stand_in_a_link(model: str) -> None:
     assert run_link({**JOB, "model": model}, knob_preset("chat")) is None
     assert {run_link({**JOB, "model": model}, knob_preset("chat"))["model"] for model in MODELS} == set(MODELS)  # type: ignore[index]
-    with pytest.raises(LinkError, match="and one of bundled, random:gpt2"):
+    with pytest.raises(LinkError, match="expected one of bundled, random:gpt2"):
         widget_values({"scenario": "chat", "model": model}, [])
 
 
