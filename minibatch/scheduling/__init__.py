@@ -1,4 +1,4 @@
-"""Who runs in the next iteration: request state, KV blocks and the policies."""
+"""Which requests run in the next iteration: request state, KV blocks and the policies."""
 
 from minibatch.scheduling.policies import LISTED
 from minibatch.scheduling.policy import POLICIES, Policy, find_policy, register

@@ -16,6 +16,7 @@ import pytest
 
 from minibatch.analysis.ledger import request_ledger, slot_ledger
 from minibatch.analysis.metrics import compute_metrics, latencies_ns
+from minibatch.analysis.summarise import completed_requests, inter_token_ns
 from minibatch.analysis.timeline import Timeline
 from minibatch.recording.schema import Recording
 from minibatch.scheduling.config import SchedulerConfig
@@ -29,8 +30,12 @@ def run(policy: str, lengths=THREE, **knobs) -> Recording:
     return record(requests_of(lengths), policy, SchedulerConfig(**knobs))
 
 
+def ms_of(column) -> list[float]:
+    return [round(value / MS, 6) for value in column.tolist()]
+
+
 def in_ms(columns) -> dict[str, list[float]]:
-    return {name: [round(value / MS, 6) for value in column.tolist()] for name, column in columns.items()}
+    return {name: ms_of(column) for name, column in columns.items()}
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +44,15 @@ def continuous() -> Recording:
 
 
 def test_latencies_are_as_vllm_defines_them(continuous):
-    latencies = in_ms(latencies_ns(Timeline(continuous)))
-    assert latencies["ttft"] == [1.8, 1.8, 4.2]
-    assert latencies["e2el"] == [3.0, 6.5, 5.4]
-    assert latencies["tpot"] == [1.2, pytest.approx((6.5 - 1.8) / 3, abs=1e-6), 1.2]
-    assert sorted(latencies["itl"]) == [1.1, 1.2, 1.2, 1.2, 2.4]
-    assert latencies["queue_time"] == [0.0, 0.0, 3.0]
+    """In the order in which the requests finish: r0, r2, r1."""
+    rows = completed_requests(Timeline(continuous))
+    ttft, tpot, e2el = (ms_of(column) for column in latencies_ns(rows))
+    assert rows["request"].tolist() == [0, 2, 1]
+    assert ttft == [1.8, 4.2, 1.8]
+    assert e2el == [3.0, 5.4, 6.5]
+    assert tpot == [1.2, 1.2, pytest.approx((6.5 - 1.8) / 3, abs=1e-6)]
+    assert sorted(ms_of(inter_token_ns(Timeline(continuous)))) == [1.1, 1.2, 1.2, 1.2, 2.4]
+    assert ms_of(rows["first_scheduled_ns"] - rows["arrival_ns"]) == [0.0, 3.0, 0.0]
 
 
 def test_throughput_and_statistics(continuous):

@@ -11,7 +11,7 @@ from minibatch.analysis.sweeps.alerts import Alarm, Alert, alerts
 from minibatch.analysis.sweeps.curves import Curve
 from minibatch.analysis.sweeps.file import SweepRow
 from minibatch.analysis.sweeps.search import Search, SearchEnd
-from minibatch.ui.load.panels import judged, name_of, preempted, unit_of
+from minibatch.ui.load.panels import name_of, preempted, unit_of
 
 
 def knees_html(curves: Sequence[Curve]) -> str:
@@ -59,7 +59,7 @@ def alerts_of(curves: Sequence[Curve], slo: Slo | None) -> list[tuple[str, Sweep
     for curve in curves:
         for row in curve.rows:
             busy = row.metrics["busy"]
-            goodput = judged(row, slo) if slo else None
+            goodput = row.judge(slo) if slo else None
             if off := alerts(row.metrics, busy=None if busy is None else float(busy), goodput=goodput):
                 found.append((name_of(curve), row, off))
     return found
