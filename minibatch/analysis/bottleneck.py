@@ -76,8 +76,8 @@ def bottleneck(shares: Shares) -> Bottleneck:
 
     1. Throughput follows the load: the load. No more was asked for.
     2. The head of the queue waited for less than a tenth of the time, in all: the device itself,
-       compute if more than half of the iterations' time was compute-bound, else bandwidth. All who came were
-       let in, and it was still too slow.
+       compute if more than half of the iterations' time was compute-bound, else bandwidth. All requests that
+       arrived were admitted, and it was still too slow.
     3. What the head of the queue waited for longest; of equal waits, the one first in `Bottleneck`. But
        where that is slots or the token budget, and more than half of that time was compute-bound: compute,
        because an iteration with more tokens would last longer in proportion.

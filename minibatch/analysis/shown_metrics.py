@@ -44,7 +44,7 @@ def _share(group: str, words: str, key: str, better: Better) -> MetricRow:
 
 
 ROWS: tuple[MetricRow, ...] = (
-    MetricRow("Throughput", "tokens written", "tok/s", "output_throughput", "higher"),
+    MetricRow("Throughput", "output tokens", "tok/s", "output_throughput", "higher"),
     MetricRow("Throughput", "requests finished", "req/s", "request_throughput", "higher"),
     MetricRow("Throughput", "time until all are done", "s", "duration", "lower"),
     *_latency("TTFT: arrival to first token", "ttft"),
@@ -53,11 +53,11 @@ ROWS: tuple[MetricRow, ...] = (
     *_latency("E2E: arrival to last token", "e2el"),
     *_latency("Queue time: arrival to first scheduled", "queue_time"),
     _share("Slots", "busy: prefill or decode", "slot_utilization", "higher"),
-    _share("Slots", "padding: held or computed for nobody", "slot_padding", "lower"),
+    _share("Slots", "padding: held or computed without use", "slot_padding", "lower"),
     _share("Slots", "stalled by others' prefill", "slot_stalled", "lower"),
     MetricRow("Slots", "stalled by others' prefill, all slots", "s", "stalled_s", "lower"),
     _share("Slots", "idle while requests wait", "slot_idle_waiting", "lower"),
-    _share("Slots", "idle, nobody waits", "slot_idle_empty", "neither"),
+    _share("Slots", "idle, queue empty", "slot_idle_empty", "neither"),
     _share("KV cache", "used, mean", "mean_kv_cache_usage", "neither"),
     _share("KV cache", "used, most", "max_kv_cache_usage", "neither"),
     _share("KV cache", "fragmentation: held but empty", "kv_fragmentation", "lower"),

@@ -26,8 +26,8 @@ def add_workload(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--scenario", metavar="NAME", help=f"one of {', '.join(SCENARIOS)} (default: chat)")
     group.add_argument("--requests", type=Path, metavar="FILE", help="JSON lines: prompt or prompt_tokens, "
                        "max_tokens, arrival_s")  # fmt: skip
-    group.add_argument("--prompt", nargs="+", action="extend", metavar="TEXT", help="prompts of your own")
-    group.add_argument("--max-tokens", type=int, default=64, help="most tokens that a --prompt writes")
+    group.add_argument("--prompt", nargs="+", action="extend", metavar="TEXT", help="your own prompts")
+    group.add_argument("--max-tokens", type=int, default=64, help="most tokens to generate for each --prompt")
     group.add_argument("--seed", type=int, default=0)
     group.add_argument("--temperature", type=float, default=0.0, help="0 is greedy")
     group.add_argument("--top-k", type=int, default=0, help="0 keeps all tokens")
@@ -114,7 +114,7 @@ def _elsewhere(options: argparse.Namespace) -> dict[str, Any]:
             )
         if registered is not None and registered.config["model_type"] != "gpt2":
             raise ValueError(
-                f"of {options.model} only the sizes are here, not the weights: use it with --clock modelled"
+                f"{options.model} is known by its sizes alone, without weights: use it with --clock modelled"
             )
         return {}
     num_devices = 1 if options.tensor_parallel is None else options.tensor_parallel

@@ -1,4 +1,4 @@
-"""`sweep`: one modelled workload at load after load, under several policies and knobs, into one Parquet file."""
+"""`sweep`: a modelled workload at increasing load, under several policies and knobs, into one Parquet file."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ _DEFAULTS = {
 
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("sweep", help=__doc__.split(": ")[1], description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="Parquet; a sweep that is there "
-                        "already is gone on with")  # fmt: skip
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="Parquet file; an existing sweep "
+                        "is resumed")  # fmt: skip
     parser.add_argument("--policies", nargs="+", default=list(POLICIES), metavar="NAME")
     parser.add_argument(
         "--accelerator", default="H100", metavar="NAME", help="as `hardware` lists them (default: H100)"
@@ -67,14 +67,14 @@ def add_parser(subparsers: Any) -> None:
     lengths.add_argument("--prompt-lengths", metavar="SPEC", help=f"{LENGTH_FORMS} (default: lognormal:512:1.0)")
     lengths.add_argument("--output-lengths", metavar="SPEC", help="likewise (default: lognormal:128:1.0)")
     lengths.add_argument("--trace", type=Path, metavar="FILE", help="its lengths")
-    lengths.add_argument("--trace-times", action="store_true", help="its arrivals too, faster or slower to come at "
-                         "each of the rates")  # fmt: skip
+    lengths.add_argument("--trace-times", action="store_true", help="its arrivals too, scaled to each of "
+                         "the rates")  # fmt: skip
     lengths.add_argument("--trace-format", metavar="NAME", help=f"one of {', '.join(FORMATS)} (default: as it looks)")
     lengths.add_argument("--length-scale", type=float, metavar="X", help="factor of all lengths of the trace")
     parser.add_argument("--vary", nargs="+", action="append", default=[], metavar="X", help="a knob and its values: "
                         "--vary max_num_batched_tokens 256 512 2048")  # fmt: skip
     parser.add_argument("--slo", nargs="+", metavar="NAME:MS", help="as vLLM's --goodput: ttft:200 tpot:50 e2el:5000; "
-                        "kept in the file (default: the one that is there)")  # fmt: skip
+                        "kept in the file (default: the file's own)")  # fmt: skip
     parser.add_argument("--workers", type=int, metavar="N", help="(default: as many as there are cores)")
     parser.add_argument("--executor", choices=BACKENDS, default="processes", help="dask and ray must be installed")
     add_knobs(parser, _DEFAULTS)
@@ -115,10 +115,10 @@ def execute(options: argparse.Namespace) -> int:
     for curve in curves_of(rows, file.slo):
         console.print(_table(curve, spec, file.slo is not None))
     if file.slo:
-        where = "" if given else f", as {options.out} has it; --slo gives another"
+        where = "" if given else f", from {options.out}; --slo sets another"
         console.print(Text(f"SLO of goodput: {file.slo.words}{where}"))
     if stopped:
-        console.print(f"stopped: {len(rows)} of {len(points)} points are in {options.out}; run it again to go on")
+        console.print(f"stopped: {len(rows)} of {len(points)} points are in {options.out}; run it again to resume")
         return 130
     return 0
 
@@ -128,7 +128,7 @@ def demand_of(options: argparse.Namespace) -> Demand:
     if options.trace is None:
         for name in ("trace_format", "length_scale", "trace_times"):
             if getattr(options, name) not in (None, False):
-                raise ValueError(f"{name} is of a trace, and there is none: leave it out or give --trace")
+                raise ValueError(f"{name} needs a trace: leave it out or give --trace")
         return drawn_demand(
             1000 if options.num_requests is None else options.num_requests,
             options.prompt_lengths or "lognormal:512:1.0",
@@ -136,7 +136,7 @@ def demand_of(options: argparse.Namespace) -> Demand:
             options.seed,
         )
     if options.prompt_lengths or options.output_lengths:
-        raise ValueError("a trace has lengths of its own: leave out --prompt-lengths and --output-lengths")
+        raise ValueError("a trace has its own lengths: leave out --prompt-lengths and --output-lengths")
     if options.trace_times and (options.users or options.burstiness != 1):
         raise ValueError("the trace's times do not go with --users or --burstiness: leave out --trace-times")
     scaling = Scaling(num_requests=options.num_requests)

@@ -76,7 +76,7 @@ def run_of(spec: Spec) -> tuple[Recording, ...]:
     """A recording for each policy, the same for the same spec.
 
     Raises:
-        ValueError: the spec is none, or the engine refuses it.
+        ValueError: the spec is none, or the engine rejects it.
     """
     check_spec(spec)
     return _run(json.dumps(spec, sort_keys=True))

@@ -72,7 +72,7 @@ def test_the_bundled_model_runs_on_an_accelerator_too(inside) -> None:
     ("arguments", "says"),
     [
         (["--accelerator", "H100"], "can't be measured: use --accelerator with --clock modelled"),
-        (["--model", "yi-34b"], "of yi-34b only the sizes are here"),
+        (["--model", "yi-34b"], "yi-34b is known by its sizes alone"),
         (["--clock", "modelled", "--tensor-parallel", "2"], "give --accelerator as well"),
         (["--clock", "modelled", "--accelerator", "H900"], "choose from H100"),
         (["--clock", "modelled", "--accelerator", "T4", "--dtype", "bfloat16"], "use --dtype float16"),

@@ -33,7 +33,7 @@ class Model:
 
     Attributes:
         name: what `--model` takes for a modelled run.
-        source: whose sizes these are.
+        source: where these sizes are published.
         checked: the day on which they were last compared with the source.
         confidence: "primary" was read in the model's repository, "secondary" in a copy.
         config: the sizes under the keys of its config.json.

@@ -86,7 +86,7 @@ class SweepFile:
 
     Attributes:
         rows: those there are, in the order in which they were done.
-        slo: that they are judged by; None where nobody has given one.
+        slo: that they are judged by; None where none was given.
 
     Raises:
         ValueError: the file is no sweep, is damaged, of another version, or of another spec.

@@ -95,7 +95,7 @@ def closed_loop_knee(users: Numbers, throughput: Numbers, latency: Numbers) -> K
     index = int(np.argmax(smooth >= PLATEAU * smooth.max()))
     if loads[-1] < SEEN_OVER * loads[index]:
         return Knee(Found.BEYOND)
-    # At the lowest concurrency of all, nobody knows whether half of it would do.
+    # At the lowest concurrency of all, it is unknown whether half of it would do.
     return _at(index if index else -1, loads, served, latencies)
 
 

@@ -101,7 +101,7 @@ def _details(shown: Shown, look: Theme) -> None:
     _fork(shown, look)
     _metrics(shown)
     _slot_time(shown, look)
-    away = st.expander("Take it away", key="take it away", on_change="rerun")
+    away = st.expander("Export", key="export", on_change="rerun")
     if away.open:
         with away:
             downloads(shown)
@@ -254,4 +254,4 @@ def _slot_time(shown: Shown, look: Theme) -> None:
         return
     st.html("<h2>Where the slots' time went</h2>")
     st.html(ledger_legend_html([(NAMES[name], look.phase(name)) for name in ledger_columns(rows)]))
-    st.html(ledger_bars_html(rows, f"Time of a mean slot, {clocks(shown.recordings)}.", look))
+    st.html(ledger_bars_html(rows, f"Slot time, mean over all slots, {clocks(shown.recordings)}.", look))

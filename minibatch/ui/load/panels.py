@@ -67,7 +67,7 @@ PANELS = (
     Panel("tokens", "Output tokens/s", _metric("output_throughput"), "log"),
 )
 FIRST = (THROUGHPUT, "goodput", "TTFT", "TPOT")
-"""What shows before anybody chooses."""
+"""What shows before a choice is made."""
 
 
 def name_of(curve: Curve) -> str:

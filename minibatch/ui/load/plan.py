@@ -1,4 +1,4 @@
-"""From what somebody typed to the points of a sweep, or to the sentence that says what is wrong."""
+"""From the form to the points of a sweep, or to the sentence that says what is wrong."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _advice(wanted: Wanted, spec: SweepSpec, config: SchedulerConfig) -> str:
 
 
 def study_on(machine: MachineChoice, demand: Demand, seed: int) -> SweepSpec:
-    """What all points share; ValueError where nobody knows how fast the machine is, or how large the model."""
+    """What all points share; ValueError where the speed of the machine or the size of the model is unknown."""
     ceilings, shape = machine.ceilings, machine.shape
     if ceilings is None or shape is None:
         raise ValueError("a sweep is modelled: choose an accelerator and a model of which the sizes are known")

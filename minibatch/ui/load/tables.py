@@ -81,7 +81,7 @@ def alerts_html(found: Sequence[tuple[str, SweepRow, list[Alert]]]) -> str:
     return (
         "<div class='mb-scroll' tabindex='0'><table class='mb-metrics mb-alerts'>"
         "<caption>All numbers modelled.</caption>"
-        f"<thead><tr><th></th><th scope='col'>{unit}</th><th scope='col'>what goes off</th></tr></thead>"
+        f"<thead><tr><th></th><th scope='col'>{unit}</th><th scope='col'>alerts</th></tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
     )
 

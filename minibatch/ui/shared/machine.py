@@ -42,7 +42,7 @@ class MachineChoice:
 
     @property
     def ceilings(self) -> Ceilings | None:
-        """Those of the accelerators together; of this machine nobody knows them before they are measured."""
+        """Those of the accelerators together; those of this machine are unknown until they are measured."""
         sheet = self.sheet
         return None if sheet is None else sheet.ceilings(num_devices=self.num_devices)
 
@@ -69,7 +69,7 @@ class MachineChoice:
         return kv_blocks_beside_weights(USABLE_MEMORY * ceilings.memory_bytes, shape, block_size)
 
     def check(self, config: SchedulerConfig) -> None:
-        """What the engine would refuse and can be known without it: ValueError says it in a sentence."""
+        """What the engine would reject and can be known without it: ValueError says it in a sentence."""
         ceilings, shape = self.ceilings, self.shape
         if shape is None:
             return

@@ -19,7 +19,7 @@ from minibatch.ui.shared.machine import MachineChoice, devices_key, fewest_devic
 ANOTHER = "another one"
 HERE_NAME = "this machine"
 _CLOCK_HELP = "Measured: the model runs here. Modelled: durations follow from a roofline, and nothing is computed."
-_DEVICES_HELP = "So many of them share the model in tensor parallel. Offered are those that divide its heads evenly."
+_DEVICES_HELP = "Devices that share the model (tensor parallel). Only numbers that divide its heads evenly are offered."
 
 Figure = tuple[str, str, str, str]
 """What it is, the figure in words, the word of how sure it is (or ""), and its source."""
@@ -50,7 +50,7 @@ def _accelerator() -> str | None:
 
 
 def _accelerator_help() -> str:
-    """Where all the figures are from: for who can't point at one."""
+    """Where all the figures are from, for readers without a pointer."""
     sources = "\n".join(
         f"- {known.title}: {'; '.join(part for part in (known.source(), known.note) if part)}"
         for known in load_accelerators().values()

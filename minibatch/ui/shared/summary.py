@@ -28,7 +28,7 @@ def title(header: Header) -> str:
 
 
 def watch(header: Header) -> str:
-    """What there is to see, or of traffic what it is and how it was changed; "" where nobody has said."""
+    """What there is to see, or of traffic what it is and how it was changed; "" where neither is known."""
     if header.scenario in SCENARIOS:
         return SCENARIOS[header.scenario].watch
     said = header.scenario

@@ -1,4 +1,4 @@
-"""Files that somebody brings: kept as bytes, and on disk only for as long as something reads them."""
+"""Uploaded files: kept as bytes, and on disk only for as long as something reads them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Upload:
 
     @contextmanager
     def as_file(self) -> Iterator[Path]:
-        """A copy on disk, gone afterwards. A ValueError that names it loses the folder, which tells nobody anything."""
+        """A copy on disk, gone afterwards. A ValueError that names it loses the folder, which says nothing."""
         with TemporaryDirectory(prefix="minibatch-") as folder:
             path = Path(folder, self.name)
             try:

@@ -43,7 +43,7 @@ def page() -> None:
     st.html("<h1 class='mb-brand'>Minibatch</h1>")
     st.html(
         "<div class='mb-head'><h1>How true is this?</h1><p class='mb-watch'>Modelled durations come from a formula. "
-        "Here it meets steps of the real engine that it was not fitted to.</p></div>"
+        "Here it is compared with steps of the real engine that it was not fitted to.</p></div>"
     )
     found = _remembered()
     _calibration()
@@ -83,7 +83,7 @@ def _truth(fitted: Calibration, look: Theme) -> None:
     )
     st.container(width=WIDTH).altair_chart(truth_chart(frame, look), theme=None)
     st.html(f"<h2>Errors by kind of step</h2>{errors_html(fitted)}")
-    st.html(f"<h2>Where it is most wrong</h2>{worst_html(frame)}")
+    st.html(f"<h2>Largest errors</h2>{worst_html(frame)}")
     st.html(f"<h2>What it leaves out</h2><p class='mb-watch'>{LEFT_OUT}</p>")
 
 

@@ -76,10 +76,10 @@ def test_a_link_restores_accelerator_devices_and_model(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("link", "reason"),
     [
-        ({"accelerator": "H100"}, "accelerator is 'H100', and clock=modelled is wanted with it"),
-        ({"clock": "modelled", "accelerator": "<b>"}, "accelerator is '<b>', and one of H100, "),
-        ({"clock": "modelled", "accelerator": "H100", "tensor_parallel": "3"}, "'3', and one of 1, 2, 4, 8 is wanted"),
-        ({"model": "llama-3.1-8b"}, "model is 'llama-3.1-8b', and one of bundled, random:gpt2"),
+        ({"accelerator": "H100"}, "accelerator is 'H100': it needs clock=modelled"),
+        ({"clock": "modelled", "accelerator": "<b>"}, "accelerator is '<b>': expected one of H100, "),
+        ({"clock": "modelled", "accelerator": "H100", "tensor_parallel": "3"}, "'3': expected one of 1, 2, 4, 8"),
+        ({"model": "llama-3.1-8b"}, "model is 'llama-3.1-8b': expected one of bundled, random:gpt2"),
     ],
 )
 def test_a_link_to_a_machine_that_cannot_be_is_one_sentence(link: dict[str, str], reason: str) -> None:
@@ -101,7 +101,7 @@ def test_the_figures_are_those_of_the_registry_with_their_sources(name: str) -> 
         assert ("secondary" in text, "assumption" in text) == (
             claim.standing == "secondary", claim.standing == "assumption",
         )  # fmt: skip
-    explained = "Secondary: read in somebody else&#x27;s account of the source." in html(app)
+    explained = "Secondary: read in another account of the source." in html(app)
     assert explained == any("secondary" in text for _, text in told)
     assert "dense" in told[0][1]
     assert model.source in told[-1][0]
