@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from minibatch.analysis.registry.accelerators import Accelerator, find_accelerator
+from minibatch.analysis.registry.claims import find_claim
 from minibatch.analysis.registry.models import bundled_shape, load_models
 from minibatch.recording.schema import Clock
 from minibatch.roofline.ceilings import Ceilings, check_memory, kv_blocks_beside_weights
@@ -14,7 +15,7 @@ from minibatch.scheduling.config import SchedulerConfig
 NUMBERS_OF_DEVICES = (1, 2, 4, 8)
 """What one machine usually has."""
 
-USABLE_MEMORY = 0.9
+USABLE_MEMORY = find_claim("vllm-memory-share").value / 100
 """What of the memory a pool is sized for: activations and the runtime need some (vLLM's gpu_memory_utilization)."""
 
 _FEWEST_BLOCKS = 64
