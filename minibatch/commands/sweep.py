@@ -198,21 +198,24 @@ def _checked(varied: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
 def _table(curve: Curve, spec: SweepSpec, has_slo: bool) -> Table:
     title = f"{curve.policy}{curve.knobs_in_words}: modelled on {spec.ceilings.device}, {spec.model}"
     table = Table(box=box.SIMPLE_HEAD, title=Text(title), title_justify="left", caption_justify="left")
-    heads = ["completed/s", "tok/s", "TTFT p99", "TPOT p99", "queue", "preempted", "KV", *(["goodput/s"] * has_slo)]
+    rejects = any(row.metrics["num_rejected"] for row in curve.rows)
+    heads = ["completed/s", *(["rejected"] * rejects), "tok/s", "TTFT p99", "TPOT p99", "queue", "preempted", "KV"]
+    heads += ["goodput/s"] * has_slo
     for name in (curve.rows[0].load.kind, *heads, ""):
         table.add_column(name, justify="right")
     for place, row in enumerate(curve.rows):
         mark = "knee" if place == curve.knee.index else ""
-        table.add_row(f"{row.load.value:g}", *_cells(row), *([_number(curve.goodputs[place])] * has_slo), mark)
+        table.add_row(f"{row.load.value:g}", *_cells(row, rejects), *([_number(curve.goodputs[place])] * has_slo), mark)
     table.caption = Text(curve.sentence)
     return table
 
 
-def _cells(row: SweepRow) -> list[str]:
+def _cells(row: SweepRow, rejects: bool) -> list[str]:
     metrics = row.metrics
     usage = metrics["mean_kv_cache_usage"]
     return [
         _number(metrics["request_throughput"]),
+        *([str(metrics["num_rejected"])] * rejects),
         _number(metrics["output_throughput"]),
         *(f"{_number(metrics[name])} ms" for name in ("p99_ttft_ms", "p99_tpot_ms", "mean_queue_time_ms")),
         str(metrics["num_preemptions"]),

@@ -123,3 +123,23 @@ def test_bad_options_get_one_sentence(inside, arguments: list[str], says: str) -
     assert done.returncode == 2
     assert says in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_rejected_requests_are_counted_where_the_means_stand(inside, tmp_path: Path) -> None:
+    """A prompt of 2,000 tokens never fits a pool of 64 blocks of 16: the other two are served."""
+    trace, kept, swept = (tmp_path / name for name in ("big.csv", "big.mbr", "big.parquet"))
+    trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,2000,50\n.01,100,20\n.02,100,20\n")
+    knobs = ["--model", "llama-3.1-8b", "--accelerator", "H100", "--trace", trace, "--max-model-len", 4096]
+    knobs += ["--num-kv-blocks", 64, "--max-num-batched-tokens", 2048]
+    compared = inside(*MODELLED, *knobs, "--out", kept).stdout
+    run = inside("run", "--clock", "modelled", "--policy", "chunked", *knobs).stdout
+    for printed in (compared, run, inside(*MODELLED, *knobs, "--all").stdout, inside("show", kept).stdout):
+        assert "3 requests, 2 served, 1 rejected" in printed
+        rows = {line.rsplit(maxsplit=1)[0].strip(): line.split()[-1] for line in printed.splitlines() if line.strip()}
+        assert (rows["requests completed"], rows["requests rejected"]) == ("2", "1")
+    assert "it may need 129 blocks, and the whole pool has 64" in inside("show", kept, "--why").stdout
+    table = inside("sweep", "--out", swept, "--policies", "chunked", "--rates", 4, "--workers", 1, *knobs).stdout
+    heads, row = (line.split() for line in table.splitlines() if line.split()[:1] in (["rate"], ["4"]))
+    assert row[heads.index("rejected")] == "1"
+    fine = inside(*MODELLED, "--scenario", "chat").stdout
+    assert "rejected" not in fine
