@@ -56,8 +56,7 @@ def test_tpot_leaves_the_first_token_out():
 
     class Slow(CountingExecutor):
         def execute(self, plan: Plan) -> Result:
-            ns = (100 if plan.num_tokens == 1 else 600) * MS
-            return Result(super().execute(plan).tokens, ns)
+            return super().execute(plan)._replace(duration_ns=(100 if plan.num_tokens == 1 else 600) * MS)
 
     config = SchedulerConfig(max_num_seqs=1, max_num_batched_tokens=64, max_model_len=64)
     engine = Engine(requests_of([(8, 11)]), find_policy("continuous"), Slow(), config, SHAPE)

@@ -27,7 +27,7 @@ def elsewhere(
     found: dict[str, Any] = {}
     known = known_model(model)
     if accelerator is not None:
-        found["ceilings"] = _ceilings(known, accelerator, num_devices, dtype)
+        found["ceilings"] = ceilings_for(known, accelerator, num_devices, dtype)
         dtype = found["ceilings"].dtype
     if known is not None:
         from minibatch.roofline.devices import choose_dtype, to_device
@@ -39,11 +39,12 @@ def elsewhere(
 def sizes_and_ceilings(model: str, accelerator: str, num_devices: int, dtype: str) -> tuple[ModelShape, Ceilings]:
     """As `elsewhere`, of what need not be here; ValueError where the model is not known."""
     known = find_model(model)
-    ceilings = _ceilings(known, accelerator, num_devices, dtype)
+    ceilings = ceilings_for(known, accelerator, num_devices, dtype)
     return known.shape(ceilings.dtype), ceilings
 
 
-def _ceilings(model: Model | None, accelerator: str, num_devices: int, dtype: str) -> Ceilings:
+def ceilings_for(model: Model | None, accelerator: str, num_devices: int = 1, dtype: str = "auto") -> Ceilings:
+    """The ceilings of accelerators for a model; "auto" and errors as for `elsewhere`."""
     sheet = find_accelerator(accelerator)
     if dtype == "auto" and model is not None and model.dtype in sheet.peaks:
         dtype = model.dtype

@@ -16,7 +16,7 @@ from minibatch.analysis.registry.claims import FILE, Claim, find_claim, load_cla
 from minibatch.analysis.registry.models import find_shape, load_models
 from tests.analysis.refusals import refusal
 
-CODE = Path(__file__).resolve().parents[2] / "minibatch"
+CODE = Path(__file__).resolve().parents[3] / "minibatch"
 GOOD = {
     "value": "989e12",
     "unit": '"FLOP/s"',
