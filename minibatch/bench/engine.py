@@ -26,7 +26,7 @@ from minibatch.roofline.ceilings import Ceilings
 from minibatch.roofline.costs import count
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.scheduling.plan import Plan, ScheduledSeq
+from minibatch.scheduling.plan import Plan, ScheduledSeq, plan_of
 from minibatch.scheduling.request_state import RequestState
 from minibatch.workload.request import Request, SamplingParams
 
@@ -223,18 +223,19 @@ def _plan(model: GPT2, step: StepSpeed) -> tuple[TorchExecutor, Plan]:
     seqs = []
     for i in range(step.batch):
         tokens = tuple(rng.integers(0, model.config.vocab_size, step.start + step.num_tokens).tolist())
+        table = list(range(i * blocks, (i + 1) * blocks))
         seqs.append(
             ScheduledSeq(
-                RequestState(Request(i, tokens)),
+                RequestState(Request(i, tokens), block_table=table),
                 slot=i,
                 phase=Phase.DECODE if step.num_tokens == 1 else Phase.PREFILL,
                 start=step.start,
                 num_tokens=step.num_tokens,
-                block_table=tuple(range(i * blocks, (i + 1) * blocks)),
+                block_table=table,
                 samples=True,
             )
         )
-    return executor, Plan(others=tuple(seqs))
+    return executor, plan_of(seqs)
 
 
 def scheduler_share(model: GPT2, requests: Sequence[Request], slots: int) -> float:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from minibatch.engine.executor import Result
 from minibatch.engine.loop import Engine
@@ -168,10 +169,13 @@ _TABLES = ("iterations", "entries", "blocks", "reasons")
 
 
 def _first_difference(done: Table, recorded: Table, iteration: int) -> int | None:
-    """The first iteration whose rows differ, of those before `iteration`; None if there is none."""
-    mine, theirs = (np.stack([*table.values()], axis=1) for table in (done, recorded))
+    """The first iteration whose rows differ, of those before `iteration`; None if there is none.
+
+    The entries of one iteration may come in any order.
+    """
+    mine, theirs = (_rows(table) for table in (done, recorded))
     if "iteration" in recorded:
-        mine_at, theirs_at = done["iteration"], recorded["iteration"]
+        mine_at, theirs_at = mine[:, 0], theirs[:, 0]
     else:
         mine_at, theirs_at = np.arange(len(mine)), np.arange(len(theirs))
     shared = min(len(mine), len(theirs))
@@ -180,6 +184,11 @@ def _first_difference(done: Table, recorded: Table, iteration: int) -> int | Non
         return int(min(mine_at[unequal[0]], theirs_at[unequal[0]]))
     rest = [*mine_at[shared:].tolist(), *(i for i in theirs_at[shared:].tolist() if i < iteration)]
     return rest[0] if rest else None
+
+
+def _rows(table: Table) -> npt.NDArray[np.int64]:
+    rows = np.stack([*table.values()], axis=1)
+    return rows[np.lexsort((table["slot"], table["iteration"]))] if "slot" in table else rows
 
 
 def _unrepeatable(header: Header, iteration: int) -> str:

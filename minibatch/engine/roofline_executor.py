@@ -62,12 +62,12 @@ class RooflineExecutor:
             seconds = swap_bytes(swapped, self._block_size, self.shape) / link
         costs = None
         if plan.num_seqs:
-            totals = total(plan.others, plan.decodes.starts)
+            totals = total(plan.not_decoding, plan.decodes.starts)
             parts = self.model.rates.operators(totals)
             seconds += self.model.seconds(parts, totals.positions, plan.num_seqs)
             costs = sum_of(parts)
         writers = [request.request_id for request in plan.decodes.requests]
-        writers += [seq.request.request_id for seq in plan.others if seq.samples]
+        writers += [seq.request.request_id for seq in plan.prefills if seq.samples]
         tokens = dict.fromkeys(writers, PLACEHOLDER_TOKEN)
         # Rounded up: an iteration that does something takes time.
         return Result(tokens, math.ceil(seconds * 1e9), costs=costs)

@@ -17,7 +17,7 @@ from minibatch.roofline.devices import choose_dtype, to_device
 from minibatch.roofline.fit import FEWEST_STEPS, fit_model
 from minibatch.roofline.step_samples import Sample, Step, draw_steps
 from minibatch.roofline.this_machine import load_or_measure
-from minibatch.scheduling.plan import Plan, ScheduledSeq
+from minibatch.scheduling.plan import Plan, ScheduledSeq, plan_of
 from minibatch.scheduling.request_state import RequestState
 from minibatch.workload.request import Request
 
@@ -126,11 +126,11 @@ def _plan(step: Step, num_blocks: int, vocab_size: int, rng: np.random.Generator
         table = tuple(free.pop() for _ in range(_blocks(context)))
         tokens = tuple(rng.integers(0, vocab_size, context).tolist())
         phase = Phase.DECODE if step.kind == "decode" or (step.kind == "mixed" and slot) else Phase.PREFILL
-        request = RequestState(Request(slot, tokens))
+        request = RequestState(Request(slot, tokens), block_table=list(table))
         seqs.append(
             ScheduledSeq(request, slot, phase, part.start, part.num_tokens, block_table=table, samples=part.samples)
         )
-    return Plan(others=tuple(seqs))
+    return plan_of(seqs)
 
 
 def _blocks(context: int) -> int:

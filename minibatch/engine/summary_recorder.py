@@ -66,7 +66,7 @@ class SummaryRecorder:
         """Count one iteration, between its execution and its commit."""
         for request, _ in plan.admitted:
             self._scheduled.setdefault(request.request_id, start_ns)
-        writers = {*plan.decodes.requests, *(seq.request for seq in plan.others if seq.samples)}
+        writers = {*plan.decodes.requests, *(seq.request for seq in plan.prefills if seq.samples)}
         self._gaps[gap_bin(duration_ns)] += self._write(writers, start_ns, duration_ns)
         self._pass(start_ns, duration_ns, 1)
         if self._is_computing(costs):

@@ -147,8 +147,7 @@ def decode_run(policy: Policy, state: SchedulerState, latest: Plan, exact: bool)
 
 def _is_repeated(plan: Plan, num_running: int) -> bool:
     """Whether the plan had everybody decode who runs now, and changed nothing else."""
-    num_decodes = len(plan.decodes.requests) + sum(seq.phase is Phase.DECODE for seq in plan.others)
-    return _only_decodes(plan) and num_decodes == num_running
+    return _only_decodes(plan) and len(plan.decodes.requests) == num_running
 
 
 def _waits_on(plan: Plan, state: SchedulerState) -> bool:
@@ -169,7 +168,7 @@ def _only_decodes(plan: Plan) -> bool:
     return (
         not plan.admitted
         and not plan.preempted
-        and all(seq.phase is not Phase.PREFILL for seq in plan.others)
+        and not plan.prefills
         and all(phase is Phase.PADDING for _, _, phase in plan.held)
         and all(reason.code in WAITS for reason in plan.reasons)
     )

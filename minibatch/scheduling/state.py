@@ -92,7 +92,7 @@ class SchedulerState:
             request.num_computed_tokens += 1
             if self._append_token(request, token_ids[request.request_id]):
                 ended.append(request)
-        for seq in plan.others:
+        for seq in plan.prefills:
             seq.request.num_computed_tokens += seq.num_tokens
             if seq.samples and self._append_token(seq.request, token_ids[seq.request.request_id]):
                 ended.append(seq.request)

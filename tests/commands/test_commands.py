@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from minibatch.paths import ROOT
 from minibatch.recording.storage import load
 
-ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["--scenario", "chat", "--seed", "0"]
 
 

@@ -12,7 +12,6 @@ from minibatch.analysis.registry.claims import load_claims
 from minibatch.analysis.registry.models import load_models
 from minibatch.recording.storage import load
 
-ROOT = Path(__file__).resolve().parents[2]
 MODELLED = ["compare", "--clock", "modelled", "--policies", "chunked"]
 
 

@@ -27,7 +27,9 @@ RIDGES = {
 def batch(num_seqs: int, num_tokens: int, start: int = 0) -> Plan:
     requests = [RequestState(Request(i, (1,) * 4096)) for i in range(num_seqs)]
     return Plan(
-        others=tuple(ScheduledSeq(r, i, Phase.PREFILL, start, num_tokens, samples=True) for i, r in enumerate(requests))
+        prefills=tuple(
+            ScheduledSeq(r, i, Phase.PREFILL, start, num_tokens, samples=True) for i, r in enumerate(requests)
+        )
     )
 
 

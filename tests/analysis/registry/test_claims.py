@@ -14,9 +14,10 @@ import pytest
 from minibatch.analysis.registry.accelerators import load_accelerators
 from minibatch.analysis.registry.claims import FILE, Claim, find_claim, load_claims
 from minibatch.analysis.registry.models import find_shape, load_models
+from minibatch.paths import ROOT
 from tests.analysis.refusals import refusal
 
-CODE = Path(__file__).resolve().parents[3] / "minibatch"
+CODE = ROOT / "minibatch"
 GOOD = {
     "value": "989e12",
     "unit": '"FLOP/s"',

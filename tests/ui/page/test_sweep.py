@@ -21,7 +21,7 @@ from minibatch.analysis.sweeps.file import SweepFile, row_of
 from minibatch.engine.sweep import Point, SweepSpec, run_point, run_points
 from minibatch.ui.load import job as sweep_job
 from minibatch.ui.load import point as sweep_point
-from minibatch.ui.load.plan import Plan, Wanted, plan_of
+from minibatch.ui.load.plan import SweepPlan, Wanted, plan_of
 from minibatch.ui.load.source import open_sweep
 from minibatch.ui.load.takeaway import results
 from minibatch.ui.shared.machine import MachineChoice
@@ -237,12 +237,12 @@ def test_a_link_that_makes_no_sense_is_one_sentence() -> None:
 
 
 @pytest.fixture(scope="module")
-def plan() -> Plan:
+def plan() -> SweepPlan:
     return plan_of(WANTED)
 
 
 @pytest.fixture(scope="module")
-def file(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(plan: SweepPlan, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the command would write of the same sweep."""
     path = tmp_path_factory.mktemp("sweep") / "mine.parquet"
     written = SweepFile(path, described(plan.spec))
@@ -260,7 +260,7 @@ def opened(data: bytes) -> AppTest:
     return rerun(app)
 
 
-def test_a_file_is_shown_and_its_study_is_the_one_that_was_run(plan: Plan, file: Path) -> None:
+def test_a_file_is_shown_and_its_study_is_the_one_that_was_run(plan: SweepPlan, file: Path) -> None:
     app = opened(file.read_bytes())
     assert notices(app) == []
     assert len(charts(app)) == 4
@@ -269,7 +269,7 @@ def test_a_file_is_shown_and_its_study_is_the_one_that_was_run(plan: Plan, file:
     assert set(sweep.points) == set(plan.points)
 
 
-def test_results_are_taken_away_as_the_file_of_the_command(plan: Plan, file: Path, tmp_path: Path) -> None:
+def test_results_are_taken_away_as_the_file_of_the_command(plan: SweepPlan, file: Path, tmp_path: Path) -> None:
     app = opened(file.read_bytes())
     assert [button.label for button in app.get("download_button")] == ["Results (.parquet)"]
     taken = tmp_path / "taken.parquet"
@@ -292,7 +292,7 @@ def test_the_slo_of_a_file_is_used_until_another_is_given(file: Path) -> None:
     assert "SLO: TTFT ≤ 500 ms, TPOT ≤ 50 ms." in html(rerun(app))
 
 
-def test_damaged_and_foreign_files_are_refused_in_a_sentence(plan: Plan, file: Path, tmp_path: Path) -> None:
+def test_damaged_and_foreign_files_are_refused_in_a_sentence(plan: SweepPlan, file: Path, tmp_path: Path) -> None:
     (said,) = notices(opened(file.read_bytes()[:-100]))
     assert said == "mine.parquet is not a sweep of Minibatch, or it is damaged: run the sweep again"
     odd = SweepFile(tmp_path / "odd.parquet", described(plan.spec) | {"prompt_tokens": ["__import__('os')"] * 40})
@@ -301,7 +301,7 @@ def test_damaged_and_foreign_files_are_refused_in_a_sentence(plan: Plan, file: P
         open_sweep("odd.parquet", odd.path.read_bytes())
 
 
-def test_names_in_a_file_stay_text(plan: Plan, tmp_path: Path) -> None:
+def test_names_in_a_file_stay_text(plan: SweepPlan, tmp_path: Path) -> None:
     odd = SweepFile(tmp_path / "odd.parquet", described(plan.spec) | {"model": HTML})
     for point in plan.points[:3]:
         odd.add(row_of(HTML, point.load, point.config, run_point(plan.spec, point)))

@@ -224,7 +224,7 @@ def test_the_card_says_where_it_is_why_and_what_the_others_do(player: Modules) -
     assert first["headline"] == "r2's prompt runs alone; 2 requests get no token."
     assert first["others"] == ["chunked: 2 requests write while r2 prefills 12 tokens."]
     assert first["rule"] == "The rule in continuous.py"
-    assert any("elif not self._admit(draft):" in line and line.startswith("▶") for line in first["marked"])
+    assert any("elif not self._admit(builder):" in line and line.startswith("▶") for line in first["marked"])
     assert first["live"] == "polite"
     assert (got["soon"], got["later"], got["live"]) == ("continuous · step 2", "continuous · step 3", "off")
     assert got["scrolled"] == 0
