@@ -64,9 +64,10 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         event = self.peek_event()
         if isinstance(event, yaml.AliasEvent):
-            if event.anchor in self.anchors and event.anchor not in self._sizes:
-                _refuse(f"*{event.anchor} repeats what it stands in", event.start_mark)
-            self._count(self._sizes.get(event.anchor, 0), event.start_mark)
+            name = str(event.anchor)
+            if name in self.anchors and name not in self._sizes:
+                _refuse(f"*{name} repeats what it stands in", event.start_mark)
+            self._count(self._sizes.get(name, 0), event.start_mark)
             return super().compose_node(parent, index)
         if getattr(event, "tag", None) is not None:
             _refuse(f"{event.tag} is a tag: write the value alone", event.start_mark)
@@ -81,11 +82,11 @@ class _Loader(yaml.SafeLoader):
             self._sizes[event.anchor] = self._nodes - before
         return node
 
-    def _count(self, more: int, mark: yaml.Mark) -> None:
+    def _count(self, more: int, mark: Any) -> None:
         self._nodes += more
         if self._nodes > MOST_NODES:
             _refuse(f"more than {MOST_NODES:,} values, what is repeated counted each time", mark)
 
 
-def _refuse(problem: str, mark: yaml.Mark) -> NoReturn:
+def _refuse(problem: str, mark: Any) -> NoReturn:
     raise yaml.MarkedYAMLError(None, None, problem, mark)
