@@ -5,7 +5,6 @@ English stands in assets/lessons/strings.json, a translation beside it in string
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -14,6 +13,8 @@ from types import MappingProxyType
 
 from minibatch.analysis.shown_metrics import ROWS
 from minibatch.paths import ASSETS
+from minibatch.reading.files import read_file
+from minibatch.reading.values import parse_json
 
 FOLDER = ASSETS / "lessons"
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+")
@@ -30,7 +31,7 @@ def interface_words(language: str = "en") -> Mapping[str, str]:
 
 
 def read_strings(path: Path) -> dict[str, str]:
-    strings: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    strings: dict[str, str] = parse_json(read_file(path, 1 << 20))
     return strings
 
 

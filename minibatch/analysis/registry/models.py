@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -16,6 +15,8 @@ from minibatch.analysis.registry.dtypes import bytes_of, canonical
 from minibatch.analysis.registry.entries import PAST_DAY, TABLE, TEXT, read_entries
 from minibatch.analysis.registry.families import FAMILIES, REFUSED, window
 from minibatch.paths import ASSETS, REGISTRY
+from minibatch.reading.files import read_file
+from minibatch.reading.values import parse_json
 from minibatch.roofline.costs import ModelShape
 
 FILE = REGISTRY / "models.toml"
@@ -189,7 +190,7 @@ def _completed(config: Mapping[str, Any]) -> dict[str, Any]:
 def _read(path: Path) -> dict[str, Any]:
     path = path / "config.json" if path.is_dir() else path
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(read_file(path, 1 << 20))
     except (OSError, ValueError) as error:
         raise ValueError(f"{path} can't be read ({error}): give a config.json or the folder that holds it") from error
     if not isinstance(found, dict):
