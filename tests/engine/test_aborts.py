@@ -27,7 +27,7 @@ from tests.helpers import SHAPE, engine_of, header_of, requests_of, token_of
 from tests.strategies import configs, workloads
 from tests.tiny_gpt2 import CONFIG, make_model
 
-CEILINGS = Ceilings("a table", "float32", 1e11, 1e10, "made up")
+CEILINGS = Ceilings(1e11, 1e10, device="a made-up device", source="made up")
 aborts = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 13)), max_size=8)
 """(step before which, request id): some ids are of no request."""
 
