@@ -25,6 +25,7 @@ from minibatch.roofline.ceilings import Ceilings, check_memory
 from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.demand import Demand, Load
 
 Backend = Literal["processes", "dask", "ray"]
@@ -201,13 +202,12 @@ class _PoolExecutor(Executor):
 def engine_of(spec: SweepSpec, point: Point, recorder: Recorder | SummaryRecorder, fast_forward: bool = True) -> Engine:
     """An engine about to run a point."""
     return Engine(
-        spec.demand.requests(point.load, spec.seed),
+        arrival_source(spec.demand.requests(point.load, spec.seed), point.load.closed_loop),
         find_policy(point.policy),
         RooflineExecutor(spec.shape, spec.ceilings, block_size=point.config.block_size),
         point.config,
         spec.shape,
         check=False,
-        loop=point.load.closed_loop,
         fast_forward=fast_forward,
         recorder=recorder,
     )
