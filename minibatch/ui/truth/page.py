@@ -34,9 +34,9 @@ LEFT_OUT = (
     "from the iteration before, and whatever else the machine was doing."
 )
 BARE = (
-    "An accelerator by its data sheet is not calibrated: its modelled times are those of a bare roofline, in which every "
-    "kernel reaches its ceiling and nothing else takes time. A real engine takes longer, on the order of half as "
-    "long again. Read such numbers as the shape of the curve, and as the best case of the time."
+    "An accelerator by its data sheet is not calibrated: its modelled times are those of a bare roofline, in which "
+    "every kernel reaches its ceiling and nothing else takes time. A real engine takes longer. Trust the shape of "
+    "such curves, and read their times as the best case."
 )
 _TICKET = "calibration ticket"
 
