@@ -30,17 +30,17 @@ class Timeline:
 
     @cached_property
     def writing_rows(self) -> Column:
-        """Rows of `entries` that wrote one token or more, in order of time."""
+        """Rows of `entries` that generated one token or more, in order of time."""
         return np.flatnonzero(self.recording.entries["generated"])
 
     @cached_property
     def writing_request(self) -> Column:
-        """(writing rows,) the request that wrote in each."""
+        """(writing rows,) the request that generated in each."""
         return self.recording.entries["request"][self.writing_rows]
 
     @cached_property
     def writing_ns(self) -> Column:
-        """(writing rows,) the end of the iteration of each: the time of all tokens that it wrote."""
+        """(writing rows,) the end of the iteration of each: the time of all tokens that it generated."""
         return self.recording.end_of_iteration_ns[self.recording.entries["iteration"][self.writing_rows]]
 
     @cached_property
@@ -74,7 +74,7 @@ class Timeline:
 
     @cached_property
     def num_output_tokens(self) -> Column:
-        """(requests,) tokens written."""
+        """(requests,) tokens generated."""
         weights = self.recording.entries["generated"][self.writing_rows]
         return np.bincount(self.writing_request, weights, len(self.recording.requests)).astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""Writes down what each iteration did, as columns that only grow."""
+"""Records what each iteration did, as columns that only grow."""
 
 from __future__ import annotations
 
@@ -63,6 +63,11 @@ class Recorder:
         self._aborted_ns: dict[int, int] = {}
 
     @property
+    def num_reasons(self) -> int:
+        """Reasons recorded so far."""
+        return len(self._numbers)
+
+    @property
     def executor_ns(self) -> int:
         """Time that the executor has taken so far."""
         return int(self._iterations.table()["executor_ns"].sum())
@@ -125,8 +130,8 @@ class Recorder:
         self._release(request, block_table)
 
     def abort(self, request: RequestState, block_table: Sequence[int], now_ns: int) -> None:
-        """Record that the client of `request` went away at `now_ns` and that `block_table` is free."""
-        numbers = {"tokens": len(request.output_token_ids), "held": len(block_table)}
+        """Record that the client of `request` left by `now_ns`, before the next iteration, and freed `block_table`."""
+        numbers = {"tokens": len(request.output_token_ids), "blocks": len(block_table)}
         self.note(Reason(Code.ABORTED, request.request_id, numbers))
         self._aborted_ns[request.request_id] = now_ns
         self._release(request, block_table)

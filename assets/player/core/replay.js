@@ -1,4 +1,4 @@
-// Who waits and who owns which KV block at any iteration.
+// The queue and the owner of each KV block at any iteration.
 
 import { group } from "./arrays.js";
 import { isArrival } from "./codes.js";
@@ -13,7 +13,7 @@ const CHECKPOINT = 64; // iterations between two remembered states
  *
  * Several requests may own a block: the first of them counts as its owner, and all have it in their tables.
  *
- * held        (n + 1,) KV blocks that belong to somebody while each iteration runs, and after the last
+ * held        (n + 1,) KV blocks that requests hold while each iteration runs, and after the last
  * numWaiting  (n + 1,) requests in the queue then
  * blockRows   rows of the table of blocks, by iteration
  */

@@ -134,7 +134,7 @@ export class Run {
     return -1;
   }
 
-  /** The row of a slot in iteration `i`, or -1 where nobody holds it. */
+  /** The row of a slot in iteration `i`, or -1 where no request holds it. */
   rowInSlot(slot, i) {
     for (const row of this.rowsAt(i)) if (this.entries.slot[row] === slot) return row;
     return -1;
@@ -146,7 +146,7 @@ export class Run {
     return row < 0 ? 0 : this.entries.start[row] + this.entries.tokens[row] - this.entries.rejected[row];
   }
 
-  /** Tokens that a request has written when iteration `i` has ended. */
+  /** Tokens that a request has generated when iteration `i` has ended. */
   writtenBy(request, i) {
     const times = this.tokenIterations[request];
     let low = 0;
@@ -159,7 +159,7 @@ export class Run {
     return low;
   }
 
-  // -- who waits, who holds what ------------------------------------------------------------------
+  // -- the queue, and what is held ------------------------------------------------------------------
 
   /**
    * The queue while iteration `i` runs, first come first; preempted requests stand at the front.
@@ -179,8 +179,7 @@ export class Run {
 
   /**
    * The request that owns each KV block while iteration `i` runs (of several, the first), -1 for a free one, whether
-   * or not its content is still cached. Blocks after the last
-   * that anybody ever holds are left out. Don't write to it.
+   * or not its content is still cached. Blocks after the last that any request holds are left out. Don't write to it.
    */
   ownersAt(i) {
     return this.replay.stateAt(i).owners;
@@ -191,7 +190,7 @@ export class Run {
     return this.replay.stateAt(i).tables.get(request) ?? [];
   }
 
-  /** KV blocks that belong to somebody while iteration `i` runs. */
+  /** KV blocks that requests hold while iteration `i` runs. */
   heldBlocks(i) {
     return i < 0 ? 0 : this.replay.held[Math.min(i, this.n)];
   }

@@ -6,18 +6,18 @@ import csv
 import io
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from minibatch.analysis.exports.metrics_csv import metrics_csv, requests_csv
 from minibatch.analysis.metrics import compute_metrics
+from minibatch.paths import ROOT
 from minibatch.recording.schema import Recording
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import cut_short, record, requests_of
 
-METRICS_PAGE = Path(__file__).parents[2] / "minibatch" / "analysis" / "METRICS.md"
+METRICS_PAGE = ROOT / "minibatch" / "analysis" / "METRICS.md"
 KNOBS = {"max_num_seqs": 2, "max_num_batched_tokens": 4, "max_model_len": 16, "watermark": 0.0}
 
 
@@ -138,6 +138,7 @@ def test_a_request_that_nobody_had_sent_has_no_arrival():
     rows = rows_of(requests_csv([recording]))
     assert [row["arrival_s"] == "" for row in rows] == [False, False, True, True]
     assert all(float(row["queue_s"] or 0) < 1 for row in rows)
-    # A request at that very time is one like any other where nobody waits for answers.
-    late = replace(recording, header=replace(recording.header, closed_loop=None))
-    assert [row["arrival_s"] for row in rows_of(requests_csv([late]))][2:] == ["1000000.0"] * 2
+    # One that arrived at that very time has ended somehow.
+    late = [replace(request, finish_reason="rejected") for request in recording.requests]
+    rows = rows_of(requests_csv([replace(recording, requests=tuple(late))]))
+    assert [row["arrival_s"] for row in rows][2:] == ["1000000.0"] * 2
