@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from minibatch.reading.files import read_file
-from minibatch.reading.values import parse_json
+from minibatch.reading.values import check_values, parse_json
 from minibatch.recording.schema import (
     BLOCK_COLUMNS,
     ENTRY_COLUMNS,
@@ -69,6 +69,7 @@ def loads(data: bytes, name: str = "the recording") -> list[Recording]:
     try:
         recordings = [_from_json(run) for run in runs]
         _check_size(recordings)
+        check_values(runs, _DEEPEST)
         return recordings
     except KeyError as error:
         raise RecordingError(f"{name} is damaged: {error.args[0]!r} is missing") from error
@@ -142,7 +143,7 @@ def _unpack(body: bytes, name: str) -> bytes:
 
 def _parse(text: bytes, name: str) -> list[Any]:
     try:
-        runs = parse_json(text, _DEEPEST)
+        runs = parse_json(text, _DEEPEST, odd_numbers=True)
     except ValueError as error:
         raise RecordingError(f"{name} is damaged: {error}") from error
     if not isinstance(runs, list) or not runs or not all(isinstance(run, dict) for run in runs):
