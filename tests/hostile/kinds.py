@@ -14,6 +14,7 @@ from typing import Any
 from minibatch.analysis.exports.metrics_csv import metrics_csv
 from minibatch.analysis.exports.perfetto import trace_json
 from minibatch.analysis.metrics import compute_metrics
+from minibatch.learning.errors import LessonError
 from minibatch.recording import storage
 from minibatch.recording.schema import VERSION
 from minibatch.scheduling.config import SchedulerConfig
@@ -26,6 +27,7 @@ from minibatch.workload.traces.row import TraceError
 from tests.helpers import record, requests_of
 from tests.hostile.mutations import mutate_bytes, mutate_json, mutate_text
 from tests.learning.lessons import FRONT
+
 
 class Recordings:
     """Every export of a recording that is read."""
@@ -60,14 +62,26 @@ class Recordings:
             text = json.dumps([{**run, "header": {**run["header"], "fork": None}}])
             yield self.pack_text(text.replace('"fork": null', f'"fork": {_dumped(fork)}').encode())
         for slots in (65_536, 10**9):
-            fork = {"iteration": 0, "knob": "max_num_seqs", "before": slots, "after": 2, "clock": "modelled", "earlier": None}
+            fork = {
+                "iteration": 0,
+                "knob": "max_num_seqs",
+                "before": slots,
+                "after": 2,
+                "clock": "modelled",
+                "earlier": None,
+            }
             yield self.pack([{**run, "header": {**run["header"], "fork": fork}}])
             yield self.pack([{**run, "header": {**run["header"], "fork": fork}}] * 20)
         yield self.pack(self.document * 3000)
         for text in (b"[" * 10**7, b'{"a":' * 10**6, b"[[],[]," * 2 * 10**6, b'[{"header":' + b"9" * 10**7):
             yield self.pack_text(text)
         bomb = zlib.compressobj(9)
-        yield storage.MAGIC + b"%d\n" % VERSION + b"".join(bomb.compress(b"0" * (1 << 20)) for _ in range(512)) + bomb.flush()
+        yield (
+            storage.MAGIC
+            + b"%d\n" % VERSION
+            + b"".join(bomb.compress(b"0" * (1 << 20)) for _ in range(512))
+            + bomb.flush()
+        )
 
     def mutated(self, rng: random.Random) -> bytes:
         return mutate_bytes(self.data, rng) if rng.random() < 0.2 else self.pack(mutate_json(self.document, rng))
@@ -85,7 +99,7 @@ class Lessons:
     """A lesson as its document, and the index of lessons."""
 
     suffix = "/lesson.md"
-    errors = (ValueError,)
+    errors = (LessonError,)
 
     def __init__(self) -> None:
         self.text = FRONT + LESSON
@@ -98,37 +112,99 @@ class Lessons:
         bomb = "\n".join(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10) if k else 'x'}]" for k in range(10))
         for field in ("goals", "title", "runs", "id", "minutes", "prerequisites"):
             yield (front.replace(f"{field}:", f"old_{field}:") + f"{bomb}\n{field}: *a9\n---\n").encode()
-        for odd in ("&x [*x]", "[" * 60_000, "{" * 60_000, "!!bool zz", '!!int ""', "!!timestamp 2026-99-99", "9" * 350):
+        for odd in (
+            "&x [*x]",
+            "[" * 60_000,
+            "{" * 60_000,
+            "!!bool zz",
+            '!!int ""',
+            "!!timestamp 2026-99-99",
+            "9" * 350,
+        ):
             yield (front.replace("goals: [Say who is done first]", f"goals: {odd}") + "---\n").encode()
-        for text in ("{{" * 30_000, "[" * 30_000, "![" * 4000, "**a" * 2700, "> " * 4000, "`" * 8000, "|a" * 2000 + "\n" + "|-" * 2000,
-                     "<" * 8000, "- " * 4000, "[a](" * 2000, "&" * 30_000, "#" * 60_000, "\n" * 60_000, "```quiz\n" * 5000):
+        for text in (
+            "{{" * 30_000,
+            "[" * 30_000,
+            "![" * 4000,
+            "**a" * 2700,
+            "> " * 4000,
+            "`" * 8000,
+            "|a" * 2000 + "\n" + "|-" * 2000,
+            "<" * 8000,
+            "- " * 4000,
+            "[a](" * 2000,
+            "&" * 30_000,
+            "#" * 60_000,
+            "\n" * 60_000,
+            "```quiz\n" * 5000,
+        ):
             yield (FRONT + text + "\n").encode()
-        for figure in ("1 | 2000000000f", "1 | .2147483647f", "9" * 350, "1e308 * 10", "10**10**10", "(" * 190 + "1" + ")" * 190,
-                       "-" * 390 + "1", "a" + ".a" * 190, "1" + "+1" * 190, "two.static.duration * 1e308 * 1e308",
-                       "two.static.duration if 1 else 2", "[1][0]", "'a' * 100", "1 / (1 - 1)", "(lambda: 1)()", "f'{1:9999999f}'"):
+        for figure in (
+            "1 | 2000000000f",
+            "1 | .2147483647f",
+            "9" * 350,
+            "1e308 * 10",
+            "10**10**10",
+            "(" * 190 + "1" + ")" * 190,
+            "-" * 390 + "1",
+            "a" + ".a" * 190,
+            "1" + "+1" * 190,
+            "two.static.duration * 1e308 * 1e308",
+            "two.static.duration if 1 else 2",
+            "[1][0]",
+            "'a' * 100",
+            "1 / (1 - 1)",
+            "(lambda: 1)()",
+            "f'{1:9999999f}'",
+        ):
             yield (FRONT + "{{ " + figure + " }}\n").encode()
-            yield (FRONT + "```quiz\ntype: number\nask: Q.\nexplain: E.\nanswer: '" + figure.replace("'", "''") + "'\n```\n").encode()
+            yield (
+                FRONT
+                + "```quiz\ntype: number\nask: Q.\nexplain: E.\nanswer: '"
+                + figure.replace("'", "''")
+                + "'\n```\n"
+            ).encode()
         chart = "```chart\ntitle: T\ny: s\nseries: [{points: [[a, 1]]}]\n"
-        for block in (chart + "log: [[a]]", chart + "type: [a]", chart + "x: [1]", "```player\nrun: two\nloop_s: [[1], {}]",
-                      "```player\nrun: two\npolicies: 3", "```player\nrun: two\npolicies: [[static]]", "```player\nrun: [two]",
-                      "```chart\ntitle: T\ny: s\nseries: [{points: [[[a], 1], [{}, 2]]}]", "```claim\nid: {a: b}",
-                      "```quiz\ntype: {a: b}\nask: Q.\nexplain: E.", "```quiz\ntype: schedule\nask: Q.\nexplain: E.\n"
-                      "policy: static\nslots: 1e300\nrequests: [[0, 1]]", "```quiz\ntype: order\nask: Q.\nexplain: E.\nitems: [a, b]\n"
-                      "by: [[1], {}]", "```explore\nrun: two\npolicy: static\nask: A.\nshow: [[duration]]\nfind: duration > 0\n"
-                      "knobs: {max_num_seqs: [1, 2]}", "```explore\nrun: two\nask: A.\nshow: [duration]\nfind: duration > 0\n"
-                      "knobs: {policy: [[static], {}]}"):
+        for block in (
+            chart + "log: [[a]]",
+            chart + "type: [a]",
+            chart + "x: [1]",
+            "```player\nrun: two\nloop_s: [[1], {}]",
+            "```player\nrun: two\npolicies: 3",
+            "```player\nrun: two\npolicies: [[static]]",
+            "```player\nrun: [two]",
+            "```chart\ntitle: T\ny: s\nseries: [{points: [[[a], 1], [{}, 2]]}]",
+            "```claim\nid: {a: b}",
+            "```quiz\ntype: {a: b}\nask: Q.\nexplain: E.",
+            "```quiz\ntype: schedule\nask: Q.\nexplain: E.\npolicy: static\nslots: 1e300\nrequests: [[0, 1]]",
+            "```quiz\ntype: order\nask: Q.\nexplain: E.\nitems: [a, b]\nby: [[1], {}]",
+            "```explore\nrun: two\npolicy: static\nask: A.\nshow: [[duration]]\nfind: duration > 0\n"
+            "knobs: {max_num_seqs: [1, 2]}",
+            "```explore\nrun: two\nask: A.\nshow: [duration]\nfind: duration > 0\nknobs: {policy: [[static], {}]}",
+        ):
             yield (FRONT + block + "\n```\n").encode()
-        for run in ("{requests: [[0, 64, 1000000], [0, 64, 1]]}", "{requests: [[0, 1000000, 1], [0, 64, 1]]}",
-                    "{traffic: {num_requests: 2000, arrivals: 'poisson:1e-9', prompt_lengths: 'fixed:8', output_lengths: 'fixed:8'}}",
-                    "{traffic: {num_requests: 10000000, prompt_lengths: 'fixed:8', output_lengths: 'fixed:8'}}",
-                    "{traffic: {num_requests: 2000, prompt_lengths: 'fixed:9999', output_lengths: 'fixed:8'}}",
-                    "{traffic: {num_requests: 2000, prompt_lengths: 'fixed:9', output_lengths: 'fixed:1000000000'}}",
-                    "{traffic: {num_requests: [], prompt_lengths: {}, output_lengths: 'fixed:1'}}", "{recording: [chat]}",
-                    "{recording: chat, policies: 3}", "{requests: [[0, 8, 8]], policies: [[static]]}", "{scenario: {a: b}}",
-                    "{requests: [[0, 8, 8]], knobs: {watermark: x}}", "{requests: [[0, 8, 8]], knobs: {max_num_seqs: [1]}}",
-                    "{requests: [[0, 8, 8]], model: [a]}", "{requests: [[0, 8, 8]], seed: -1}", "{requests: [[0, 8, 8]], seed: 1e300}",
-                    "{requests: [[0, 8, 8]], devices: 10000000}", "{requests: [[1e300, 8, 8]]}", "{requests: [[0, true, 8]]}",
-                    "{requests: [[0, 50000, 8]], knobs: {max_num_batched_tokens: 1, max_num_seqs: 1}}"):
+        for run in (
+            "{requests: [[0, 64, 1000000], [0, 64, 1]]}",
+            "{requests: [[0, 1000000, 1], [0, 64, 1]]}",
+            "{traffic: {num_requests: 2000, arrivals: 'poisson:1e-9', prompt_lengths: 'fixed:8', output_lengths: 'fixed:8'}}",
+            "{traffic: {num_requests: 10000000, prompt_lengths: 'fixed:8', output_lengths: 'fixed:8'}}",
+            "{traffic: {num_requests: 2000, prompt_lengths: 'fixed:9999', output_lengths: 'fixed:8'}}",
+            "{traffic: {num_requests: 2000, prompt_lengths: 'fixed:9', output_lengths: 'fixed:1000000000'}}",
+            "{traffic: {num_requests: [], prompt_lengths: {}, output_lengths: 'fixed:1'}}",
+            "{recording: [chat]}",
+            "{recording: chat, policies: 3}",
+            "{requests: [[0, 8, 8]], policies: [[static]]}",
+            "{scenario: {a: b}}",
+            "{requests: [[0, 8, 8]], knobs: {watermark: x}}",
+            "{requests: [[0, 8, 8]], knobs: {max_num_seqs: [1]}}",
+            "{requests: [[0, 8, 8]], model: [a]}",
+            "{requests: [[0, 8, 8]], seed: -1}",
+            "{requests: [[0, 8, 8]], seed: 1e300}",
+            "{requests: [[0, 8, 8]], devices: 10000000}",
+            "{requests: [[1e300, 8, 8]]}",
+            "{requests: [[0, true, 8]]}",
+            "{requests: [[0, 50000, 8]], policies: [chunked], knobs: {max_num_batched_tokens: 1, max_num_seqs: 1}}",
+        ):
             body = "{{ two.chunked.duration }} {{ two.static.duration }}\n\n```player\nrun: two\n```\n"
             yield (f"---\nid: tiny\ntitle: T\nminutes: 3\ngoals: [g]\nruns:\n  two: {run}\n---\n{body}").encode()
         yield (FRONT.replace("Say who is done first", "'{{ nothing }}'")).encode()
@@ -144,7 +220,7 @@ class Lessons:
         index_document(root=root)
         document, problems = lesson_document(path.parent, "en", lambda *parts: "#", root)
         if document is None:
-            raise ValueError(str(problems[0]))
+            raise LessonError(problems[0])
         document_bytes(document)
 
 
@@ -181,7 +257,17 @@ class Traces:
         yield b'[{"conversations": ' + b"[" * (1 << 20)
         yield b'[{"conversations": "' + b"x" * (1 << 25)
         yield b'[{"conversations": ' + b"9" * (1 << 22)
-        for value in ("[" * 900, "[" * 10**6, "9" * 4000, "9" * 10**6, "NaN", "1e999", '"\\ud800"', "{}", '"' + "9" * 5000 + '"'):
+        for value in (
+            "[" * 900,
+            "[" * 10**6,
+            "9" * 4000,
+            "9" * 10**6,
+            "NaN",
+            "1e999",
+            '"\\ud800"',
+            "{}",
+            '"' + "9" * 5000 + '"',
+        ):
             for field in ("timestamp", "input_length"):
                 line = json.dumps({**self.lines[0], field: 0.5 if field == "timestamp" else 1})
                 name = f'"{field}": '
@@ -292,7 +378,7 @@ check: [two.continuous.duration < two.static.duration]
 ```quiz
 type: number
 ask: How long?
-answer: step.ms(H100, llama-3.1-8b, batch=1) * 2
+answer: step.ms(H100, llama_3_1_8b, batch=1) * 2
 unit: ms
 tolerance: 1.2
 explain: Weights are read.

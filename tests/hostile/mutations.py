@@ -21,7 +21,9 @@ ODD_TEXTS = (
 def mutate_json(document: Any, rng: random.Random) -> Any:
     """A copy in which one value, anywhere, is odd, doubled, missing or another one of the document."""
     changed = copy.deepcopy(document)
-    places = [(part, key) for part in _containers(changed) for key in (part if isinstance(part, dict) else range(len(part)))]
+    places = [
+        (part, key) for part in _containers(changed) for key in (part if isinstance(part, dict) else range(len(part)))
+    ]
     part, key = rng.choice(places)
     kind = rng.randrange(5)
     if kind == 0:
