@@ -76,7 +76,7 @@ def loads(data: bytes, name: str = "the recording") -> list[Recording]:
     except (TypeError, AttributeError) as error:  # a list where an object should be, and so on
         raise RecordingError(f"{name} is damaged: its parts are not of the kinds that SCHEMA.md says") from error
     except (ValueError, OverflowError) as error:
-        raise RecordingError(f"{name} is damaged: {error}") from error
+        raise RecordingError(f"{name} is damaged: {str(error)[:300]}") from error
 
 
 def save(path: Path, runs: Sequence[Recording]) -> None:

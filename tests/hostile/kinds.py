@@ -1,4 +1,4 @@
-"""The kinds of files: a sound one each, shapes that are known to be nasty, and what a view does with one that is read."""
+"""The kinds of files: sound ones, shapes that are known to be nasty, and what views do with one that is read."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ class Lessons:
         for run in (
             "{requests: [[0, 64, 1000000], [0, 64, 1]]}",
             "{requests: [[0, 1000000, 1], [0, 64, 1]]}",
-            "{traffic: {num_requests: 2000, arrivals: 'poisson:1e-9', prompt_lengths: 'fixed:8', output_lengths: 'fixed:8'}}",
+            "{traffic: {num_requests: 9, arrivals: 'poisson:1e-9', prompt_lengths: 'fixed:8', output_lengths: 'fixed:8'}}",
             "{traffic: {num_requests: 10000000, prompt_lengths: 'fixed:8', output_lengths: 'fixed:8'}}",
             "{traffic: {num_requests: 2000, prompt_lengths: 'fixed:9999', output_lengths: 'fixed:8'}}",
             "{traffic: {num_requests: 2000, prompt_lengths: 'fixed:9', output_lengths: 'fixed:1000000000'}}",
@@ -235,8 +235,8 @@ class Traces:
         self.lines = timed
         self.sound = [
             b"arrival_s,prompt_tokens,output_tokens\n0,5,3\n0.5,9,6\n2,7,1\n",
-            b"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n2023-11-16 18:15:50.9951690,396,109\n",
-            b"Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,ChatGPT,472,18,490,Conversation log\n",
+            b"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.68,374,44\n2023-11-16 18:15:50.99,396,109\n",
+            b"Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,ChatGPT,472,18,490,API log\n",
             b'[{"conversations": [{"from": "human", "value": "one two"}, {"from": "gpt", "value": "three"}]}]',
             "\n".join(map(json.dumps, timed)).encode(),
             "\n".join(json.dumps({**line, "timestamp": k + 0.5}) for k, line in enumerate(timed)).encode(),
