@@ -80,7 +80,7 @@ class Blocks:
         return {"run": run, "options": options, "again": again, "caption_html": caption}
 
     def _again(self, run: str, options: Block) -> dict[str, str]:
-        """What of a recorded scenario runs it again, on the machine of whoever reads; parameters of a link."""
+        """What of a recorded scenario runs it again, on the reader's machine; parameters of a link."""
         scenario = SCENARIOS.get(str(self.runs[run].get("recording")))
         if scenario is None:
             raise ValueError(f"run_here is set and run {run!r} is no recording of a scenario: expected one of them")
@@ -177,7 +177,7 @@ def varied(spec: Spec, changes: Mapping[str, Any]) -> Spec:
     if not changes:
         return spec
     if "recording" in spec:
-        raise ValueError("a recording is what it is: only policy can be moved; take a modelled run for other knobs")
+        raise ValueError("a recording can't be rerun: only policy can vary; use a modelled run for other knobs")
     changed = {**spec, "knobs": dict(spec.get("knobs", {}))}
     for name, value in changes.items():
         if name in _KNOBS:

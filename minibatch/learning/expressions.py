@@ -12,13 +12,13 @@ from typing import Any
 from minibatch.analysis.formats import percent, three_figures
 from minibatch.analysis.metrics import Metrics, compute_metrics
 from minibatch.analysis.registry.claims import load_claims
-from minibatch.analysis.shown_metrics import MetricRow
+from minibatch.analysis.shown_metrics import ROWS, MetricRow
 from minibatch.learning.run_spec import Spec, Work, run_of
 from minibatch.learning.steps import Figure, modelled_step, recorded_decodes, registry_figure
-from minibatch.learning.words import METRICS, interface_words, localised
+from minibatch.learning.words import interface_words, localised
 from minibatch.recording.schema import Recording
 
-METRIC_ROWS: dict[str, MetricRow] = {row.key: row for row in METRICS}
+METRIC_ROWS: dict[str, MetricRow] = {row.key: row for row in ROWS}
 _SUMS: dict[type, Callable[[Any, Any], float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
 }  # fmt: skip

@@ -13,7 +13,7 @@ def short(value: Any) -> str:
 
 
 class Fields:
-    """Reads the fields of a block one by one; `end` refuses those that nobody read."""
+    """Reads the fields of a block one by one; `end` rejects those that were not read."""
 
     def __init__(self, kind: str, fields: Mapping[str, Any]) -> None:
         self._kind = kind

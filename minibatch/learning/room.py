@@ -98,7 +98,7 @@ def read_questions(path: Path = QUESTIONS) -> list[Question]:
     lines: dict[str, int] = {}
     for question in questions:
         if question.id in lines:
-            expected = f"id {question.id!r} is that of line {lines[question.id]} too: expected one of its own"
+            expected = f"id {question.id!r} is that of line {lines[question.id]} too: expected a unique one"
             raise RoomError(Problem(path, question.line, expected))
         lines[question.id] = question.line
     return questions

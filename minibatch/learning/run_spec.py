@@ -123,7 +123,7 @@ def run_of(spec: Spec, work: Work | None = None) -> tuple[Recording, ...]:
         work: counts what the run takes.
 
     Raises:
-        ValueError: the spec is none, or the engine refuses it, or it is more work than a lesson may ask for.
+        ValueError: the spec is none, or the engine rejects it, or it is more work than a lesson may ask for.
     """
     check_spec(spec)
     text = json.dumps(spec, sort_keys=True)

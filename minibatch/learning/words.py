@@ -11,27 +11,19 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from minibatch.analysis.formats import count
-from minibatch.analysis.shown_metrics import ROWS, MetricRow
+from minibatch.analysis.shown_metrics import ROWS
 from minibatch.paths import ASSETS
 from minibatch.reading.files import read_file
 from minibatch.reading.values import parse_json
 
 FOLDER = ASSETS / "lessons"
-METRICS = (
-    *ROWS,
-    MetricRow("Throughput", "requests completed", "", "completed", "higher", count),
-    MetricRow("Throughput", "requests rejected", "", "num_rejected", "lower", count),
-)
-"""The metrics that a lesson can show: those of the table, and how many requests came through."""
-
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+")
 
 
 @cache
 def interface_words(language: str = "en") -> Mapping[str, str]:
     """Every string of the interface, and metrics' names as `metric_KEY`; what a translation lacks is English."""
-    metrics = {f"metric_{row.key}": row.brief or row.words for row in METRICS}
+    metrics = {f"metric_{row.key}": row.brief or row.words for row in ROWS}
     translation = FOLDER / f"strings.{language}.json"
     return MappingProxyType(
         metrics | read_strings(FOLDER / "strings.json") | (read_strings(translation) if translation.exists() else {})

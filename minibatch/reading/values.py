@@ -24,8 +24,7 @@ def parse_json(text: str | bytes, deepest: int = DEEPEST, odd_numbers: bool = Fa
     Raises:
         ValueError: it is not JSON, or beyond the limits of this module; a part of a sentence says which.
     """
-    brackets = ("[", "{") if isinstance(text, str) else (b"[", b"{")
-    containers = sum(text.count(bracket) for bracket in brackets)  # type: ignore[arg-type]
+    containers = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
     if containers > max(_CONTAINERS[0], len(text) // _CONTAINERS[1]):
         raise ValueError(f"more than {_CONTAINERS[0]:,} lists and objects")
     try:

@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from minibatch.analysis.slo import Slo
-from minibatch.analysis.summary_metrics import latencies_of, summary_metrics, summary_rates, summary_shares
+from minibatch.analysis.metrics import latencies_ns
+from minibatch.analysis.slo import Goodput, Slo, judge
+from minibatch.analysis.summary_metrics import summary_metrics, summary_rates, summary_shares
 from minibatch.reading.files import open_file
 from minibatch.reading.values import parse_json
 from minibatch.recording.run_summary import RunSummary
@@ -51,6 +52,11 @@ class SweepRow:
     def key(self) -> tuple[str, Load, SchedulerConfig]:
         return self.policy, self.load, self.config
 
+    def judge(self, slo: Slo) -> Goodput:
+        """What an SLO makes of the point."""
+        latencies = (self.lists["ttft_ns"], self.lists["tpot_ns"], self.lists["e2el_ns"])
+        return judge(slo, latencies, len(self.lists["arrival_ns"]), float(self.metrics["duration"] or 0.0))
+
 
 def row_of(policy: str, load: Load, config: SchedulerConfig, outcome: RunSummary) -> SweepRow:
     """The row of a point that has been run."""
@@ -63,7 +69,7 @@ def row_of(policy: str, load: Load, config: SchedulerConfig, outcome: RunSummary
         **summary_metrics(outcome),
         **{f"share_{name}": share for name, share in shares.items()},
     }
-    lists = dict(zip(_LISTS, (outcome.arrival_ns, *latencies_of(outcome)), strict=True))
+    lists = dict(zip(_LISTS, (outcome.arrival_ns, *latencies_ns(outcome.requests)), strict=True))
     return SweepRow(policy, load, config, metrics, lists)
 
 
@@ -84,7 +90,7 @@ class SweepFile:
 
     Attributes:
         rows: those there are, in the order in which they were done.
-        slo: that they are judged by; None where nobody has given one.
+        slo: that they are judged by; None where none was given.
 
     Raises:
         ValueError: the file is no sweep, is damaged, of another version, or of another spec.
