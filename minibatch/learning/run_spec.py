@@ -87,7 +87,8 @@ def _run(spec_text: str) -> tuple[Recording, ...]:
     spec = json.loads(spec_text)
     if "recording" in spec:
         return _bundled(spec["recording"], spec.get("policies"))
-    from minibatch.engine.session import Job, run_job
+    from minibatch.engine.job import Job
+    from minibatch.engine.session import run_job
 
     with tempfile.TemporaryDirectory() as folder:
         settings = _workload(spec, Path(folder))
