@@ -27,7 +27,7 @@ def token_of(request_id: int, index: int) -> int:
 
 
 class CountingExecutor:
-    """Takes 1 ms an iteration and 0.1 ms a token, and writes tokens that tell their place."""
+    """Takes 1 ms an iteration and 0.1 ms a token, and generates tokens that tell their place."""
 
     clock: Clock = "modelled"
     device = "a table of durations"

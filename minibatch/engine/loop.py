@@ -28,7 +28,7 @@ from minibatch.workload.arrival_source import ArrivalSource
 from minibatch.workload.request import Request
 
 Finished = Sequence[tuple[RequestState, list[int]]]
-"""Who finished with an iteration, and the KV blocks that each gave back."""
+"""The requests that finished with an iteration, and the KV blocks that each gave back."""
 
 
 class Engine:
@@ -79,7 +79,7 @@ class Engine:
 
     @property
     def requests(self) -> Sequence[RequestState]:
-        """Progress of every request that has arrived, in order of id; nobody's where a tally keeps none."""
+        """Progress of every request that has arrived, in order of id; empty with a summary recorder."""
         return self.recorder.requests
 
     @property
@@ -169,7 +169,7 @@ class Engine:
         self.executor = self.executor if executor is None else executor
 
     def recording(self, header: Header, tokenizer: Tokenizer | None = None) -> Recording:
-        """Everything recorded so far; with a tokenizer, the text that was written as well."""
+        """Everything recorded so far; with a tokenizer, the generated text as well."""
         if not isinstance(self.recorder, Recorder):
             raise TypeError("this run's iterations are not recorded: ask its tally for the outcome")
         states = [*self.requests, *(RequestState(request) for request in self._source.pending)]
@@ -220,11 +220,14 @@ class Engine:
         return finished
 
     def _repeat(self, latest: Plan) -> Finished | None:
-        """Take the iterations after `latest` that need no asking; None where there are none."""
+        """Fast-forward the iterations after `latest` that the policy would decide alike; None where there are none.
+
+        scheduling/decode_fast_forward.py explains it.
+        """
         if self._aborts.has_any():
             return None
         exact = self.recorder.is_exact
-        # Who arrives behind a queue changes nothing before its head does, but what is noted.
+        # An arrival behind a queue changes nothing before its head does, but what is noted.
         next_ns = self._source.next_ns if exact or not self.state.waiting else None
         if next_ns is not None and next_ns <= self.state.now_ns:
             return None
@@ -233,7 +236,7 @@ class Engine:
             return None
         kind = self.executor.decode_cost_of(run.num_seqs, len(run.decodes), run.num_seqs)
         contexts = run.contexts()
-        # An iteration that has begun before somebody arrives is not disturbed.
+        # An iteration that has begun before a request arrives is not disturbed.
         durations, starts = kind.run(contexts, self.state.now_ns, math.inf if next_ns is None else next_ns)
         run.cut(len(durations), told=latest if exact else None)
         num_steps = run.num_steps
@@ -249,7 +252,7 @@ class Engine:
         return finished
 
     def _let_go(self, finished: Finished, end_ns: int) -> None:
-        """Record who finished with the iteration that ends at `end_ns`, and go there."""
+        """Record the requests that finished with the iteration that ends at `end_ns`, and go there."""
         for request, blocks in finished:
             self.recorder.finish(request, blocks)
         self.num_finished += len(finished)

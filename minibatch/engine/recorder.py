@@ -1,4 +1,4 @@
-"""Writes down what each iteration did, as columns that only grow."""
+"""Records what each iteration did, as columns that only grow."""
 
 from __future__ import annotations
 

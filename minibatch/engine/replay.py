@@ -35,8 +35,8 @@ from minibatch.workload.request import Request, SamplingParams
 def replay(recording: Recording, iteration: int) -> Engine:
     """An engine that has run the first `iteration` iterations of `recording` as they are recorded.
 
-    It goes on with the modelled clock, and with the recorded tokens: a request writes the same ones
-    whatever the schedule. Where none are recorded, because the run was cancelled first, it writes
+    It goes on with the modelled clock, and with the recorded tokens: a request generates the same ones
+    whatever the schedule. Where none are recorded, because the run was cancelled first, it generates
     placeholders.
 
     Raises:
@@ -94,7 +94,7 @@ def header_at(header: Header, iteration: int) -> Header:
 
 
 class _Written:
-    """The tokens that each request wrote, and what comes where no more are recorded."""
+    """The tokens that each request generated, and what comes where no more are recorded."""
 
     def __init__(self, recording: Recording) -> None:
         requests, token_ids = (recording.entries[name].tolist() for name in ("request", "token_id"))
@@ -145,7 +145,7 @@ class _Past:
 
 
 class _Future:
-    """Takes modelled times, and writes what was written."""
+    """Takes modelled times, and the recorded tokens."""
 
     clock: Clock = "modelled"
 

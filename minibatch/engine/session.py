@@ -45,7 +45,7 @@ class JobProgress:
 OnProgress = Callable[[JobProgress], None]
 ShouldStop = Callable[[], bool]
 Take = Callable[[], RecordingPart]
-OnPart = Callable[[Take], None]
+OnSnapshot = Callable[[Take], None]
 """Offered, after every plan, a function that takes what was recorded since its last call; calling it is optional."""
 
 
@@ -138,13 +138,13 @@ def run_job(
     job: Job,
     on_progress: OnProgress | None = None,
     should_stop: ShouldStop | None = None,
-    on_part: OnPart | None = None,
+    on_snapshot: OnSnapshot | None = None,
 ) -> list[Recording]:
     """Serve the job's workload under each of its policies; one recording each.
 
     `should_stop` is asked between plans, which on the modelled clock may be many iterations apart: a job
     that it stops gives what was recorded so far. The run's clock stands still during `on_progress` and
-    `on_part`.
+    `on_snapshot`.
 
     Raises:
         ValueError: as `Session`.
@@ -164,8 +164,8 @@ def run_job(
             if on_progress is not None:
                 done = engine.num_finished
                 on_progress(JobProgress(policy.name, index, len(session.policies), done, engine.num_requests))
-            if on_part is not None and engine.recorder.num_iterations:
-                on_part(take)
+            if on_snapshot is not None and engine.recorder.num_iterations:
+                on_snapshot(take)
 
         finished = engine.run(report, should_stop)
         if engine.recorder.num_iterations or finished:

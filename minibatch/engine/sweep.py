@@ -137,7 +137,7 @@ def executor_of(backend: Backend, num_workers: int) -> Iterator[Executor]:
         ValueError: Dask or Ray is not installed.
     """
     if backend == "processes":
-        # Not forked: whoever sweeps may hold threads, of Streamlit or of torch.
+        # Not forked: the caller may hold threads, of Streamlit or of torch.
         with ProcessPoolExecutor(num_workers, mp_context=get_context("spawn")) as executor:
             yield executor
     elif backend == "dask":
@@ -206,7 +206,7 @@ def engine_of(spec: SweepSpec, point: Point, recorder: Recorder | SummaryRecorde
 
 
 def knob_value(name: str, text: str) -> Any:
-    """The value of a knob as somebody typed it; ValueError says what it must be."""
+    """The value of a knob as typed; ValueError says what it must be."""
     default = getattr(SchedulerConfig(), name)
     if isinstance(default, bool):
         if text not in ("true", "false"):

@@ -141,9 +141,9 @@ def _verify_one(
 
 
 def count_ties(model: GPT2, reference: GPT2LMHeadModel, request: Request, state: RequestState) -> int | None:
-    """How many of the tokens written are not the reference's first choice but tie with it; None if one doesn't.
+    """How many of the generated tokens are not the reference's first choice but tie with it; None if one doesn't.
 
-    Both models are fed the prompt and the tokens that were written, so that an early difference
+    Both models are fed the prompt and the tokens that were generated, so that an early difference
     does not carry over.
     """
     prompt = request.prompt_token_ids

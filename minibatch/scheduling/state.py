@@ -24,7 +24,7 @@ class SchedulerState:
         swapped: preempted requests whose KV lies in host memory, earliest admitted first.
         slots: the request that holds each slot, or None. Where `hold_slots`, a finished request
             keeps its slot until all others of the batch have finished.
-        free_slots: those that nobody holds, lowest first.
+        free_slots: free slots, lowest first.
         finished_slots: those still held for requests that have finished, lowest first.
     """
 
@@ -99,7 +99,7 @@ class SchedulerState:
         return self._finish(ended)
 
     def finish_written(self, requests: Sequence[RequestState]) -> list[tuple[RequestState, list[int]]]:
-        """Let those of `requests` go that have written all that they may; returned as `commit` does."""
+        """Let those of `requests` go that have generated all that they may; returned as `commit` does."""
         ended = [request for request in requests if request.num_computed_tokens == request.last_computed]
         for request in ended:
             request.finish_reason = FinishReason.LENGTH

@@ -12,7 +12,7 @@ from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import LONGEST_S, NANOSECONDS, Request
 
 NOT_YET_NS = LONGEST_S * NANOSECONDS
-"""In place of the arrival of a closed loop's request that nobody has sent yet."""
+"""In place of the arrival of a closed loop's request that has not been sent yet."""
 
 
 class ArrivalSource(Protocol):
@@ -43,7 +43,7 @@ class ArrivalSource(Protocol):
         ...
 
     def on_finished(self, now_ns: int) -> None:
-        """Somebody's request has been answered or rejected at `now_ns`."""
+        """A request has been answered or rejected at `now_ns`."""
         ...
 
 
@@ -92,7 +92,7 @@ class ClosedLoopArrivals:
         self.is_open = False
         self._think_ns = loop.think_ns
         self._sends_ns = [0] * loop.num_users
-        """A heap: when each user who waits for no answer sends the next request."""
+        """A heap: when each user that waits for no answer sends the next request."""
 
     @property
     def pending(self) -> Sequence[Request]:

@@ -51,7 +51,7 @@ _ASSUMPTIONS = (
 class ChunksAlone:
     """Chunked prefill without hybrid batches: while prompts remain, chunks and decodes take turns.
 
-    It remembers whose turn it is, so each run needs one of its own.
+    It remembers what runs next, so each run needs one of its own.
     """
 
     name = "chunks alone"
