@@ -139,7 +139,8 @@ def _run(spec_text: str) -> tuple[tuple[Recording, ...], int]:
     spec = json.loads(spec_text)
     if "recording" in spec:
         return _bundled(spec["recording"], spec.get("policies")), 0
-    from minibatch.engine.session import Job, run_job
+    from minibatch.engine.job import Job
+    from minibatch.engine.session import run_job
 
     left = _MOST_PLANS
 
