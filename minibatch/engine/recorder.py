@@ -29,6 +29,8 @@ from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.request_state import FinishReason, RequestState
 
 Ints = npt.NDArray[np.int64]
+Rows = tuple[int, int, int, int]
+"""Of iterations, entries, blocks and reasons."""
 
 _ITERATION = (
     "start_ns", "duration_ns", "executor_ns", "flops", "bytes_weights", "bytes_kv", "bytes_activations",
@@ -140,6 +142,17 @@ class Recorder:
         i, request_id = self.num_iterations, request.request_id
         self._blocks.extend_rows((i, block, request_id, _RELEASE) for block in block_table)
 
+    def since(self, rows: Rows) -> tuple[tuple[Table, Table, Table, Table], list[tuple[int, ...]], Rows]:
+        """What comes behind so many rows of iterations, entries, blocks and reasons.
+
+        Returns those tables, the numbers of the reasons, and how many rows there are now. It costs
+        what is new, unless `recording` is called in between.
+        """
+        tables = (self._iterations, self._entries, self._blocks, self._reasons)
+        whole = _whole_tables(*(table.since(row) for table, row in zip(tables, rows, strict=True)))
+        now = (len(self._iterations), len(self._entries), len(self._blocks), len(self._reasons))
+        return whole, self._numbers[rows[3] :], now
+
     def recording(
         self, header: Header, requests: Sequence[RequestState], pieces: Sequence[Sequence[str]], complete: bool
     ) -> Recording:
@@ -149,14 +162,16 @@ class Recorder:
             requests: all requests of the run in order of id, arrived or not.
             pieces: each one's output as text, a piece a token.
         """
+        tables = (self._iterations, self._entries, self._blocks, self._reasons)
+        iterations, entries, blocks, reasons = _whole_tables(*(table.table() for table in tables))
         aborted_ns = self._aborted_ns
         return Recording(
             header=replace(header, complete=complete),
             requests=tuple(_record(r, p, aborted_ns.get(r.request_id)) for r, p in zip(requests, pieces, strict=True)),
-            iterations=_iterations(self._iterations.table()),
-            entries=_whole(ENTRY_COLUMNS, self._entries.table(), cached=0, proposed=0, rejected=0),
-            blocks=_whole(BLOCK_COLUMNS, self._blocks.table(), engine=0, hash=_NO_HASH),
-            reasons=_whole(REASON_COLUMNS, self._reasons.table(), engine=0),
+            iterations=iterations,
+            entries=entries,
+            blocks=blocks,
+            reasons=reasons,
             reason_numbers=tuple(self._numbers),
         )
 
@@ -180,10 +195,17 @@ def _record(state: RequestState, pieces: Sequence[str], aborted_ns: int | None) 
     )
 
 
-def _iterations(table: Table) -> Table:
-    """What is left of a duration beside the executor's part is the scheduler's."""
-    scheduler_ns = table["duration_ns"] - table["executor_ns"]
-    return _whole(ITERATION_COLUMNS, {**table, "scheduler_ns": scheduler_ns}, engine=0, sampling_ns=0, launch_ns=0)
+def _whole_tables(
+    iterations: Table, entries: Table, blocks: Table, reasons: Table
+) -> tuple[Table, Table, Table, Table]:
+    """The tables with all of their columns. What is left of a duration beside the executor's part is scheduling."""
+    scheduler_ns = iterations["duration_ns"] - iterations["executor_ns"]
+    return (
+        _whole(ITERATION_COLUMNS, {**iterations, "scheduler_ns": scheduler_ns}, engine=0, sampling_ns=0, launch_ns=0),
+        _whole(ENTRY_COLUMNS, entries, cached=0, proposed=0, rejected=0),
+        _whole(BLOCK_COLUMNS, blocks, engine=0, hash=_NO_HASH),
+        _whole(REASON_COLUMNS, reasons, engine=0),
+    )
 
 
 def _whole(names: Sequence[str], table: Table, **constants: int) -> Table:
@@ -199,6 +221,7 @@ class _Rows:
         self._names = names
         self._blocks: list[Ints] = []
         self._latest: list[tuple[int, ...]] = []
+        self._num_settled = 0
 
     def append(self, row: tuple[int, ...]) -> None:
         self._latest.append(row)
@@ -209,6 +232,7 @@ class _Rows:
     def extend(self, rows: Ints) -> None:
         """(num_rows, num_columns) rows."""
         self._settle()
+        self._num_settled += len(rows)
         self._blocks.append(rows)
 
     def table(self) -> Table:
@@ -218,8 +242,24 @@ class _Rows:
         rows = self._blocks[0] if self._blocks else np.empty((0, len(self._names)), dtype=np.int64)
         return dict(zip(self._names, np.ascontiguousarray(rows.T), strict=True))
 
+    def __len__(self) -> int:
+        return self._num_settled + len(self._latest)
+
+    def since(self, row: int) -> Table:
+        """The rows from `row` on."""
+        self._settle()
+        left, blocks = self._num_settled - row, []
+        for block in reversed(self._blocks):
+            if left <= 0:
+                break
+            blocks.append(block[-left:])
+            left -= len(block)
+        rows = np.concatenate(blocks[::-1]) if blocks else np.empty((0, len(self._names)), dtype=np.int64)
+        return dict(zip(self._names, np.ascontiguousarray(rows.T), strict=True))
+
     def _settle(self) -> None:
         if self._latest:
+            self._num_settled += len(self._latest)
             self._blocks.append(np.array(self._latest, dtype=np.int64))
             self._latest = []
 
