@@ -26,8 +26,9 @@ from minibatch.roofline.ceilings import Ceilings
 from minibatch.roofline.costs import count
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.scheduling.plan import Plan, ScheduledSeq
+from minibatch.scheduling.plan import Plan, ScheduledSeq, plan_of
 from minibatch.scheduling.request_state import RequestState
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.request import Request, SamplingParams
 
 BLOCK_SIZE = 16
@@ -113,7 +114,9 @@ class Contest:
             block_size=BLOCK_SIZE,
             num_kv_blocks=self._executor.cache.num_kv_blocks,
         )
-        engine = Engine(self.requests, find_policy(policy), self._executor, config, self.model.shape, check=False)
+        engine = Engine(
+            arrival_source(self.requests), find_policy(policy), self._executor, config, self.model.shape, check=False
+        )
         began = time.perf_counter()
         engine.run()
         return time.perf_counter() - began
@@ -223,18 +226,19 @@ def _plan(model: GPT2, step: StepSpeed) -> tuple[TorchExecutor, Plan]:
     seqs = []
     for i in range(step.batch):
         tokens = tuple(rng.integers(0, model.config.vocab_size, step.start + step.num_tokens).tolist())
+        table = list(range(i * blocks, (i + 1) * blocks))
         seqs.append(
             ScheduledSeq(
-                RequestState(Request(i, tokens)),
+                RequestState(Request(i, tokens), block_table=table),
                 slot=i,
                 phase=Phase.DECODE if step.num_tokens == 1 else Phase.PREFILL,
                 start=step.start,
                 num_tokens=step.num_tokens,
-                block_table=tuple(range(i * blocks, (i + 1) * blocks)),
+                block_table=table,
                 samples=True,
             )
         )
-    return executor, Plan(others=tuple(seqs))
+    return executor, plan_of(seqs)
 
 
 def scheduler_share(model: GPT2, requests: Sequence[Request], slots: int) -> float:
@@ -247,7 +251,7 @@ def scheduler_share(model: GPT2, requests: Sequence[Request], slots: int) -> flo
     )
     executor = TorchExecutor(model, num_kv_blocks=config.num_kv_blocks, block_size=config.block_size)
     recorder = Recorder()
-    engine = Engine(requests, find_policy("chunked"), executor, config, model.shape, recorder=recorder)
+    engine = Engine(arrival_source(requests), find_policy("chunked"), executor, config, model.shape, recorder=recorder)
     began = time.perf_counter_ns()
     engine.run()
     total_ns = time.perf_counter_ns() - began

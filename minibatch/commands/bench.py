@@ -30,7 +30,7 @@ def add_parser(subparsers: Any) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    from minibatch.model.devices import choose_dtype, describe, to_device
+    from minibatch.roofline.devices import choose_dtype, describe, to_device
 
     for name in ("rounds", "num_requests", "max_num_seqs"):
         if getattr(options, name) < 1:
@@ -49,7 +49,7 @@ def _bench_model(name: str, dtype: str, options: argparse.Namespace, console: Co
     from minibatch.model.gpt2 import GPT2
     from minibatch.model.reference import reference_model
     from minibatch.model.weights import load_weights
-    from minibatch.roofline.ceilings import measure
+    from minibatch.roofline.measurement import measure_ceilings as measure
 
     weights = load_weights(name, dtype, options.device)
     model = GPT2(weights.config, weights.tensors)

@@ -1,4 +1,4 @@
-"""`lesson`: begin a new lesson, or check those there are and the interview room."""
+"""`lesson`: create a lesson, or check all lessons and the interview room."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ runs:
   chat: {{recording: chat}}
 ---
 
-Static batching wrote {{{{ chat.static.output_throughput }}}},
+Static batching generated {{{{ chat.static.output_throughput }}}},
 continuous batching {{{{ chat.continuous.output_throughput }}}}.
 
 ```player
@@ -48,7 +48,7 @@ check: [chat.continuous.duration < chat.static.duration]
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("lesson", help=__doc__.split(": ", 1)[1], description=__doc__)
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    new = actions.add_parser("new", help="a folder with a lesson that works, to change")
+    new = actions.add_parser("new", help="create a folder with a working lesson to edit")
     new.add_argument("name", help="a-z, 0-9 and hyphens")
     new.set_defaults(execute=_new)
     check = actions.add_parser("check", help="links, claims, and every answer against a run")
@@ -82,5 +82,5 @@ def _check(options: argparse.Namespace) -> int:
         for problem in problems:
             console.print(f"  {problem}", markup=False)
     if not count:
-        raise ValueError(f"there is no lesson in {options.folder}: begin one with python -m minibatch lesson new NAME")
+        raise ValueError(f"there is no lesson in {options.folder}: create one with python -m minibatch lesson new NAME")
     return 1 if wrong else 0

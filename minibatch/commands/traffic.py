@@ -18,7 +18,7 @@ def add_traffic(parser: argparse.ArgumentParser) -> None:
     trace.add_argument("--trace-format", metavar="NAME", help=f"one of {', '.join(FORMATS)} (default: as it looks)")
     trace.add_argument("--time-unit", choices=tuple(TIME_UNITS), help="of JSON lines, whose times may be either "
                        "(default: ms; s where times have fractions and are at most 10 apart in the mean)")  # fmt: skip
-    trace.add_argument("--speed", type=float, metavar="X", help="requests arrive so many times faster")
+    trace.add_argument("--speed", type=float, metavar="X", help="how many times faster requests arrive")
     trace.add_argument("--length-scale", type=float, metavar="X", help="factor of all lengths")
     trace.add_argument("--start-s", type=float, metavar="S", help="seconds to leave out at the beginning")
     drawn = parser.add_argument_group("requests drawn at random")
@@ -27,8 +27,10 @@ def add_traffic(parser: argparse.ArgumentParser) -> None:
     drawn.add_argument("--prompt-lengths", metavar="SPEC", help=LENGTH_FORMS)
     drawn.add_argument("--output-lengths", metavar="SPEC", help="likewise")
     drawn.add_argument("--users", type=int, metavar="N", dest="num_users", help="a closed loop: each user "
-                       "sends a request when the last one is answered")  # fmt: skip
-    drawn.add_argument("--think-s", type=float, metavar="S", help="and so many seconds have passed (default: 0)")
+                       "sends a request after the last one is answered")  # fmt: skip
+    drawn.add_argument(
+        "--think-s", type=float, metavar="S", help="seconds from an answer to the next request (default: 0)"
+    )
 
 
 def traffic_of(options: argparse.Namespace) -> Traffic | None:

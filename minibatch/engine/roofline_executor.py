@@ -14,7 +14,7 @@ from minibatch.roofline.step_model import StepModel
 from minibatch.scheduling.plan import Plan
 
 PLACEHOLDER_TOKEN = 0
-"""The token that every request writes, because no model says which."""
+"""The token that every request generates, because no model says which."""
 
 
 class RooflineExecutor:
@@ -44,7 +44,7 @@ class RooflineExecutor:
         self._block_size = block_size
         self._host_link = host_link_bytes_per_s
         self.decode_cost_of = lru_cache(maxsize=4096)(partial(DecodeCost, self.model))
-        """Of runs of decodes, which come again and again: by positions, rows that write and sequences."""
+        """Of runs of decodes, which come again and again: by positions, sampled rows and sequences."""
 
     @property
     def clock(self) -> Clock:
@@ -62,12 +62,15 @@ class RooflineExecutor:
             seconds = swap_bytes(swapped, self._block_size, self.shape) / link
         costs = None
         if plan.num_seqs:
-            totals = total(plan.others, plan.decodes.starts)
+            totals = total(plan.not_decoding, plan.decodes.starts)
             parts = self.model.rates.operators(totals)
             seconds += self.model.seconds(parts, totals.positions, plan.num_seqs)
             costs = sum_of(parts)
         writers = [request.request_id for request in plan.decodes.requests]
-        writers += [seq.request.request_id for seq in plan.others if seq.samples]
+        writers += [seq.request.request_id for seq in plan.prefills if seq.samples]
         tokens = dict.fromkeys(writers, PLACEHOLDER_TOKEN)
         # Rounded up: an iteration that does something takes time.
         return Result(tokens, math.ceil(seconds * 1e9), costs=costs)
+
+    def forget(self, request_id: int) -> None:
+        """It keeps nothing of requests."""

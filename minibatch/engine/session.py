@@ -14,18 +14,20 @@ from minibatch.engine.executor import Executor
 from minibatch.engine.loop import Engine
 from minibatch.engine.roofline_executor import RooflineExecutor
 from minibatch.engine.torch_executor import TorchExecutor
-from minibatch.model.devices import choose_dtype, parse_dtype, to_device
 from minibatch.model.text import Tokenizer
 from minibatch.model.weights import BUNDLED, load_model, load_tokenizer, read_config
 from minibatch.recording.schema import Clock, Header, Recording
 from minibatch.roofline.calibration_store import with_calibration
-from minibatch.roofline.ceilings import Ceilings, check_memory, load_or_measure
+from minibatch.roofline.ceilings import Ceilings, check_memory
 from minibatch.roofline.costs import ModelShape
+from minibatch.roofline.devices import choose_dtype, parse_dtype, to_device
+from minibatch.roofline.this_machine import load_or_measure
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.policy import Policy
 from minibatch.scheduling.state import SchedulerState
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import Request, SamplingParams
 from minibatch.workload.requests_file import read_requests
@@ -121,13 +123,12 @@ class Session:
     def engine(self, policy: Policy, requests: Sequence[Request] | None = None) -> Engine:
         """An engine about to serve the workload, or other `requests`, under `policy`."""
         return Engine(
-            self.requests if requests is None else requests,
+            arrival_source(self.requests, self.loop) if requests is None else arrival_source(requests),
             policy,
             self._executor(),
             self.job.config,
             self.shape,
             eos_token_id=None if self._model is None else self._model.config.eos_token_id,
-            loop=self.loop if requests is None else None,
             fast_forward=self._model is None,
         )
 

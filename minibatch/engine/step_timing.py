@@ -9,14 +9,15 @@ import torch
 
 from minibatch.decisions.phase import Phase
 from minibatch.engine.torch_executor import TorchExecutor
-from minibatch.model.devices import choose_dtype, to_device
 from minibatch.model.gpt2 import GPT2
 from minibatch.model.weights import load_model
 from minibatch.roofline.calibration_store import Calibration
-from minibatch.roofline.ceilings import Progress, load_or_measure
+from minibatch.roofline.ceilings import Progress
+from minibatch.roofline.devices import choose_dtype, to_device
 from minibatch.roofline.fit import FEWEST_STEPS, fit_model
 from minibatch.roofline.step_samples import Sample, Step, draw_steps
-from minibatch.scheduling.plan import Plan, ScheduledSeq
+from minibatch.roofline.this_machine import load_or_measure
+from minibatch.scheduling.plan import Plan, ScheduledSeq, plan_of
 from minibatch.scheduling.request_state import RequestState
 from minibatch.workload.request import Request
 
@@ -112,7 +113,7 @@ def _prepare(model: GPT2, steps: Sequence[Step], rng: np.random.Generator) -> tu
     """An executor whose pool holds the largest step, and the steps as plans for it."""
     num_blocks = max(sum(_blocks(part.start + part.num_tokens) for part in step.parts) for step in steps)
     executor = TorchExecutor(model, num_kv_blocks=num_blocks, block_size=BLOCK_SIZE)
-    # Memory that nobody has written yet is one page of zeros, which is in every cache.
+    # Memory that was never written is one page of zeros, which is in every cache.
     executor.cache.data.normal_()
     return executor, [_plan(step, num_blocks, model.config.vocab_size, rng) for step in steps]
 
@@ -125,11 +126,11 @@ def _plan(step: Step, num_blocks: int, vocab_size: int, rng: np.random.Generator
         table = tuple(free.pop() for _ in range(_blocks(context)))
         tokens = tuple(rng.integers(0, vocab_size, context).tolist())
         phase = Phase.DECODE if step.kind == "decode" or (step.kind == "mixed" and slot) else Phase.PREFILL
-        request = RequestState(Request(slot, tokens))
+        request = RequestState(Request(slot, tokens), block_table=list(table))
         seqs.append(
             ScheduledSeq(request, slot, phase, part.start, part.num_tokens, block_table=table, samples=part.samples)
         )
-    return Plan(others=tuple(seqs))
+    return plan_of(seqs)
 
 
 def _blocks(context: int) -> int:

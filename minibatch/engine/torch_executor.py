@@ -10,11 +10,11 @@ from minibatch.engine.executor import Result
 from minibatch.model.attention import paged_kernel_works
 from minibatch.model.batch import pack
 from minibatch.model.decode_graphs import DecodeGraphs
-from minibatch.model.devices import describe
 from minibatch.model.gpt2 import GPT2
 from minibatch.model.kv_cache import KVCache
 from minibatch.model.sampling import sample
 from minibatch.recording.schema import Clock
+from minibatch.roofline.devices import describe
 from minibatch.scheduling.plan import Plan
 
 
@@ -74,6 +74,9 @@ class TorchExecutor:
         if self._on_cuda:
             torch.cuda.synchronize(self.model.device)
         return Result(token_ids, time.perf_counter_ns() - began)
+
+    def forget(self, request_id: int) -> None:
+        self.cache.forget(request_id)
 
     def _forward(self, plan: Plan) -> dict[int, int]:
         seqs = plan.seqs

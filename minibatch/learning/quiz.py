@@ -7,6 +7,7 @@ from typing import Any
 
 from minibatch.learning.expressions import Figures
 from minibatch.learning.fields import Fields
+from minibatch.learning.schedule import exercise_dict, solve
 from minibatch.learning.words import in_unit
 
 Html = Callable[[str], str]
@@ -64,9 +65,6 @@ def _number(fields: Fields, figures: Figures, html: Html) -> dict[str, Any]:
 
 
 def _schedule(fields: Fields, figures: Figures, html: Html) -> dict[str, Any]:
-    from minibatch.learning.room import exercise_dict
-    from minibatch.learning.schedule import solve
-
     requests = []
     for row in fields.items("requests"):
         if not isinstance(row, list) or len(row) not in (2, 3) or not all(isinstance(part, int) for part in row):

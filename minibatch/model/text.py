@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Protocol
 
 _UNFINISHED = "\ufffd"
@@ -58,17 +57,3 @@ def pieces(tokenizer: Tokenizer, token_ids: Sequence[int]) -> list[str]:
     if texts:
         texts[-1] += stream.flush()
     return texts
-
-
-def count_tokens(text: str) -> int:
-    """How many tokens a text has for the bundled model: of models whose tokenizer is not here nobody can say better."""
-    return len(_bundled().encode(text))
-
-
-@cache
-def _bundled() -> Tokenizer:
-    from minibatch.model.weights import BUNDLED, load_tokenizer  # imports torch
-
-    tokenizer = load_tokenizer(BUNDLED)
-    assert tokenizer is not None
-    return tokenizer

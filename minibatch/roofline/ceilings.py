@@ -5,25 +5,21 @@ Importing this module imports no torch: modelled runs need only the dataclass.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minibatch.recording.storage import write_atomically
 from minibatch.roofline.costs import ModelShape
 from minibatch.roofline.efficiency import BARE, Efficiency
 from minibatch.scheduling.config import SchedulerConfig
 
 if TYPE_CHECKING:
-    import torch
+    pass
 
 Progress = Callable[[float], None]
 """Told how much is done, from 0 to 1."""
-
-_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,41 +102,6 @@ def check_memory(ceilings: Ceilings, shape: ModelShape, config: SchedulerConfig,
         )
 
 
-def measure(device: torch.device | str = "cpu", dtype: str = "float32", progress: Progress | None = None) -> Ceilings:
-    """Measure both ceilings of this machine; takes a few seconds. See `calibration`."""
-    from minibatch.roofline.measurement import measure_ceilings
-
-    return measure_ceilings(device, dtype, progress)
-
-
-def load_or_measure(
-    device: torch.device | str = "cpu",
-    dtype: str = "float32",
-    progress: Progress | None = None,
-    *,
-    cache_dir: Path | None = None,
-    anew: bool = False,
-) -> Ceilings:
-    """The ceilings from an earlier measurement on this device with as many threads, or a new one.
-
-    With `anew` they are measured in any case.
-
-    Measurements are kept as JSON in `cache_dir`, by default $XDG_CACHE_HOME/minibatch or
-    ~/.cache/minibatch. A file that can't be read is measured again; one that can't be written is
-    only not remembered.
-    """
-    from minibatch.model.devices import describe, to_device
-
-    words = describe(to_device(device))
-    path = (cache_dir or default_cache_dir()) / f"ceilings-{cache_name(words, dtype)}.json"
-    found = None if anew else _read(path)
-    if found is not None and (found.device, found.dtype) == (words, dtype):
-        return found
-    ceilings = replace(measure(device, dtype, progress), device=words)
-    _write(path, ceilings)
-    return ceilings
-
-
 def cache_name(device: str, dtype: str) -> str:
     """Device and dtype as a part of a file's name."""
     return "".join(c if c.isalnum() else "-" for c in f"{device} {dtype}").lower()
@@ -150,21 +111,3 @@ def default_cache_dir() -> Path:
     """$XDG_CACHE_HOME/minibatch, or ~/.cache/minibatch where that isn't an absolute path."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".cache") / "minibatch"
-
-
-def _read(path: Path) -> Ceilings | None:
-    try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        if stored.pop("version") != _VERSION:
-            return None
-        return Ceilings.from_dict(stored)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return None
-
-
-def _write(path: Path, ceilings: Ceilings) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps({"version": _VERSION, **asdict(ceilings)}, indent=1).encode())
-    except OSError:
-        pass

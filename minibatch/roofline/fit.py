@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import least_squares
 
 from minibatch.roofline.calibration_store import Calibration, Floats, stacked
 from minibatch.roofline.ceilings import Ceilings
@@ -41,10 +42,6 @@ _SUPPOSED_WEIGHT = 0.03
 _LARGE_ERROR = 0.15
 """Steps that are off by more pull with the same force: a machine that was busy for a moment spoils single steps."""
 
-_SMALLEST_STEP = 1e-4
-_MOST_ITERATIONS = 300
-_LARGEST_DAMPING = 1e8
-
 
 def fit_model(model: str, shape: ModelShape, ceilings: Ceilings, samples: Sequence[Sample]) -> Calibration:
     """Efficiencies fitted to two thirds of the samples, every third one held out to check them.
@@ -77,53 +74,22 @@ def fit_efficiency(samples: Sequence[Sample], shape: ModelShape, ceilings: Ceili
 
         sum over samples of h(ln(modelled / measured)) + weight^2 * |p - supposed|^2
 
-    h being Huber's loss ("Robust estimation of a location parameter", 1964) and `weight` small. By
-    Levenberg and Marquardt's method on the weighted residuals. From exact samples modelled steps
-    come out within 2 % in the median; single figures may be further off where others make up for them.
+    h being Huber's loss ("Robust estimation of a location parameter", 1964) and `weight` small, by
+    scipy's trust-region least squares. From exact samples modelled steps come out within 2 % in the
+    median; single figures may be further off where others make up for them.
     """
     totals, num_seqs, measured = stacked(samples)
     parts = operators(totals, shape)
 
     def residuals(logs: Floats) -> Floats:
         model = StepModel(shape, replace(ceilings, efficiency=_efficiency(logs)))
-        found: Floats = np.log(model.seconds(parts, totals.positions, num_seqs) * 1e9 / measured)
-        return found
+        errors: Floats = np.log(model.seconds(parts, totals.positions, num_seqs) * 1e9 / measured)
+        return np.concatenate([errors, _SUPPOSED_WEIGHT * (logs - supposed)])
 
-    return _efficiency(_minimise(residuals, np.log(list(_SUPPOSED.values()))))
+    supposed = np.log(list(_SUPPOSED.values()))
+    return _efficiency(least_squares(residuals, supposed, loss="huber", f_scale=_LARGE_ERROR).x)
 
 
 def _efficiency(logs: Floats) -> Efficiency:
     figures: dict[str, Any] = dict(zip(_SUPPOSED, map(math.exp, logs), strict=True))
     return Efficiency(**figures)
-
-
-def _minimise(residuals: Callable[[Floats], Floats], supposed: Floats) -> Floats:
-    """The logarithms of figures with the least loss, near `supposed` if there is a choice."""
-
-    def loss(logs: Floats) -> float:
-        error = np.abs(residuals(logs))
-        huber = np.where(error < _LARGE_ERROR, error**2, _LARGE_ERROR * (2 * error - _LARGE_ERROR))
-        return float(huber.sum() + _SUPPOSED_WEIGHT**2 * ((logs - supposed) ** 2).sum())
-
-    logs, damping = supposed, 1e-2
-    least = loss(logs)
-    for _ in range(_MOST_ITERATIONS):
-        found = residuals(logs)
-        shifts = _SMALLEST_STEP * np.eye(len(logs))
-        slopes = np.stack([(residuals(logs + shift) - found) / _SMALLEST_STEP for shift in shifts], axis=1)
-        weights = np.minimum(1, _LARGE_ERROR / np.maximum(np.abs(found), 1e-12))[:, None]
-        square = (slopes * weights).T @ slopes + _SUPPOSED_WEIGHT**2 * np.eye(len(logs))
-        slope = (slopes * weights).T @ found + _SUPPOSED_WEIGHT**2 * (logs - supposed)
-        while damping < _LARGEST_DAMPING:
-            change = np.linalg.solve(square + damping * np.diag(np.diag(square)), slope)
-            tried = logs - np.clip(change, -1, 1)
-            if (reached := loss(tried)) < least:
-                break
-            damping *= 3
-        else:
-            return logs
-        is_done = least - reached < 1e-9 * least
-        logs, least, damping = tried, reached, max(damping / 3, 1e-7)
-        if is_done:
-            break
-    return logs

@@ -11,8 +11,8 @@ from functools import partial
 
 import torch
 
-from minibatch.model.devices import describe, parse_dtype, to_device
 from minibatch.roofline.ceilings import Ceilings, Progress
+from minibatch.roofline.devices import describe, parse_dtype, to_device
 
 # Products of the kind that a GPT-2 prefill makes: rows x 768 x 3072, and a square one.
 _CPU_PRODUCTS = ((512, 768, 3072), (512, 3072, 768), (1024, 1024, 1024))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from minibatch.scheduling.kv_pool import KVChanges
 from minibatch.scheduling.request_state import RequestState
 
 
-class ScheduledSeq(NamedTuple):  # long runs make millions, and frozen dataclasses take four times as long
+class ScheduledSeq(NamedTuple):
     """One sequence's part of an iteration's packed batch.
 
     The tokens at positions `start` .. `start + num_tokens - 1` are computed: they attend to all
@@ -38,10 +38,10 @@ class ScheduledSeq(NamedTuple):  # long runs make millions, and frozen dataclass
 
 
 class Decodes(NamedTuple):
-    """Sequences that compute one token each and sample the next, column by column.
+    """Every sequence that decodes: it computes one token, at `starts`, and samples the next.
 
-    Nearly all sequences of a long run are such, and columns are cheaper to make and to count than
-    a `ScheduledSeq` for each.
+    As columns, since nearly all sequences of a long run are such: a `ScheduledSeq` for each would
+    take most of its time.
     """
 
     requests: Sequence[RequestState] = ()
@@ -73,8 +73,10 @@ class Plan(NamedTuple):
     (a block may be in both), then one forward pass runs the batch.
 
     Attributes:
-        decodes: the batch as far as it is plain decodes.
-        others: the rest of it, behind them. Both are empty when there is nothing to run now.
+        decodes: the sequences that decode, first in the batch.
+        prefills: chunks of prompts, behind them.
+        padding: finished requests that compute a token all the same, last. With all three empty
+            there is nothing to run now.
         held: (slot, request, phase) of slots that compute nothing: stalled or padding.
         admitted: requests that enter a slot in this plan, in order (from waiting or swapped).
         wake_ns: with an empty batch, the time at which the policy wants to be asked again, if that
@@ -85,7 +87,8 @@ class Plan(NamedTuple):
     """
 
     decodes: Decodes = Decodes()
-    others: tuple[ScheduledSeq, ...] = ()
+    prefills: tuple[ScheduledSeq, ...] = ()
+    padding: tuple[ScheduledSeq, ...] = ()
     held: tuple[tuple[int, RequestState, Phase], ...] = ()
     admitted: tuple[tuple[RequestState, int], ...] = ()
     preempted: tuple[Preemption, ...] = ()
@@ -100,16 +103,21 @@ class Plan(NamedTuple):
     @property
     def num_tokens(self) -> int:
         """Token positions that this iteration computes, padding included."""
-        return len(self.decodes.requests) + sum(seq.num_tokens + seq.num_padding for seq in self.others)
+        return len(self.decodes.requests) + sum(seq.num_tokens + seq.num_padding for seq in self.not_decoding)
 
     @property
     def num_seqs(self) -> int:
         """Sequences of the batch."""
-        return len(self.decodes.requests) + len(self.others)
+        return len(self.decodes.requests) + len(self.prefills) + len(self.padding)
+
+    @property
+    def not_decoding(self) -> tuple[ScheduledSeq, ...]:
+        """The batch behind the decodes."""
+        return self.prefills + self.padding if self.padding else self.prefills
 
     @property
     def seqs(self) -> tuple[ScheduledSeq, ...]:
-        """The batch, one by one, made anew for each who asks; block tables are right until the plan is committed."""
+        """The batch, one by one, made anew at each call; block tables are right until the plan is committed."""
         new = {request.request_id: blocks for request, blocks in self.new_blocks}
         decodes = []
         for request, slot, start in zip(*self.decodes, strict=True):
@@ -117,4 +125,20 @@ class Plan(NamedTuple):
             if added:  # copied only where it grows: a long request's table is long
                 table = [*table, *added]
             decodes.append(ScheduledSeq(request, slot, Phase.DECODE, start, 1, 0, table, samples=True))
-        return (*decodes, *self.others)
+        return (*decodes, *self.prefills, *self.padding)
+
+
+def plan_of(seqs: Iterable[ScheduledSeq]) -> Plan:
+    """A plan that runs `seqs`, for steps that no policy made: those of benchmarks and calibration.
+
+    A decode reads its request's own block table.
+    """
+    by_phase: dict[Phase, list[ScheduledSeq]] = {phase: [] for phase in Phase}
+    for seq in seqs:
+        by_phase[seq.phase].append(seq)
+    decodes = by_phase[Phase.DECODE]
+    return Plan(
+        Decodes([seq.request for seq in decodes], [seq.slot for seq in decodes], [seq.start for seq in decodes]),
+        prefills=tuple(by_phase[Phase.PREFILL]),
+        padding=tuple(by_phase[Phase.PADDING]),
+    )

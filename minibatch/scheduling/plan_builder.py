@@ -1,8 +1,8 @@
-"""One iteration as a policy puts it together: it asks, it decides, nothing changes until commit.
+"""Builds the plan of one iteration: a policy asks and decides, and nothing changes until commit.
 
 A policy reads `running`, `first_waiting` and `budget_left` and calls `decode`, `prefill`, `can_admit` /
 `admit` and `pad`. The builder keeps slots, blocks and the token budget, preempts the latest admitted
-request when a running one finds no block, and notes the reason of all that it does or refuses.
+request when a running one finds no block, and notes the reason of all that it does or does not do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class PolicyError(RuntimeError):
 
 
 class PlanBuilder:
-    """What an iteration from `state` would do, under a token budget.
+    """The next iteration from `state`, under a token budget.
 
     Attributes:
         running: requests with a slot, in order of admission; admissions and preemptions of this
@@ -41,9 +41,9 @@ class PlanBuilder:
         self.first_waiting = next(self._queue, None)
         self.swapped = deque(state.swapped)
         self.kv = KVChanges(state.pool)
-        self._decodes: dict[int, RequestState] = {}  # plain ones, scheduled before all others
-        self._seqs: dict[int, ScheduledSeq] = {}
-        self._padded: set[int] = set()
+        self._decodes: dict[int, RequestState] = {}
+        self._prefills: dict[int, ScheduledSeq] = {}
+        self._padding: dict[int, ScheduledSeq] = {}
         self._new_blocks: dict[int, list[int]] = {}
         self._admitted: dict[int, tuple[RequestState, int]] = {}
         self._preempted: dict[int, Preemption] = {}
@@ -70,20 +70,21 @@ class PlanBuilder:
     # -- running requests ---------------------------------------------------------------------
 
     def remaining_prefill(self, request: RequestState) -> int:
-        """Tokens of `request` still to prefill before it can write."""
+        """Tokens of `request` still to prefill before it can decode."""
         if request.request_id in self._admitted and request.status is RequestStatus.WAITING:
             return request.num_tokens
         return request.prefill_end - request.num_computed_tokens
 
     def decode(self, request: RequestState) -> None:
-        """Write one token of a running request, preempting the latest admitted ones to make room."""
+        """Generate one token of a running request, preempting the latest admitted ones to make room."""
         request_id, start = request.request_id, request.num_computed_tokens
         fits = start < len(request.block_table) * self.config.block_size  # nearly always
         if (not fits or request_id in self._preempted) and not self._make_room(request):
             return
-        if self._seqs or request.slot is None or start < request.prefill_end:
-            self._schedule(request, Phase.DECODE, 1)
-            return
+        if start < request.prefill_end:
+            raise PolicyError(
+                f"r{request_id} decodes with {request.prefill_end - start} tokens to prefill: prefill first"
+            )
         self._spend(request_id, 1)
         self._decodes[request_id] = request
         if not fits:
@@ -100,7 +101,7 @@ class PlanBuilder:
         if wanted < 1 or not self._make_room(request):
             return
         tokens = min(wanted, self.kv.room(self._num_held(request)) - start)
-        self._schedule(request, Phase.PREFILL, tokens, num_padding)
+        self._prefill(request, tokens, num_padding)
         if num_tokens is not None:
             self._note(
                 Code.CHUNK, request, tokens=tokens, stop=start + tokens, end=start + remaining,
@@ -108,11 +109,12 @@ class PlanBuilder:
             )  # fmt: skip
 
     def pad(self, slot: int) -> None:
-        """Compute a token nobody wants for the finished request in `slot`, behind the longest of the batch."""
+        """Compute a token of padding for the finished request in `slot`, behind the longest of the batch."""
         holder = self.state.slots[slot]
         if holder is not None:
-            self._padded.add(slot)
-            self._add(ScheduledSeq(holder, slot, Phase.PADDING, self._widest, num_tokens=0, num_padding=1))
+            self._spend(holder.request_id, 1)
+            seq = ScheduledSeq(holder, slot, Phase.PADDING, self._widest, num_tokens=0, num_padding=1)
+            self._padding[holder.request_id] = seq
 
     # -- admission ----------------------------------------------------------------------------
 
@@ -140,14 +142,14 @@ class PlanBuilder:
         """Let the first request of the queue in; call only where `can_admit`, then `prefill` it."""
         request = self.first_waiting
         if request is None:
-            raise PolicyError("nobody waits: ask can_admit before admitting")
+            raise PolicyError("the queue is empty: ask can_admit before admitting")
         self.first_waiting = next(self._queue, None)
         tokens = request.num_tokens if num_tokens is None else num_tokens
         self._enter(request, tokens, Code.ADMITTED)
         return request
 
     def resume(self) -> list[RequestState]:
-        """Bring swapped requests back while slots and blocks allow; nobody after an preemption."""
+        """Bring swapped requests back while slots and blocks allow; none after a preemption."""
         resumed = []
         while self.swapped and self._has_free_slot and not self._preempted:
             request = self.swapped[0]
@@ -174,8 +176,9 @@ class PlanBuilder:
         preempted = tuple(self._preempted.values())
         swap_out = [Swap(p.request, tuple(p.request.block_table)) for p in preempted if p.by_swap]
         return Plan(
-            decodes=self._plain_decodes(),
-            others=tuple(self._seqs.values()),
+            decodes=self._as_columns(),
+            prefills=tuple(self._prefills.values()),
+            padding=tuple(self._padding.values()),
             held=tuple(held),
             admitted=tuple(self._admitted.values()),
             preempted=preempted,
@@ -231,7 +234,7 @@ class PlanBuilder:
         self.kv.release([*victim.block_table, *self._new_blocks.pop(victim.request_id, [])])
         if self._decodes.pop(victim.request_id, None):
             self.budget_left += 1
-        if seq := self._seqs.pop(victim.request_id, None):
+        if seq := self._prefills.pop(victim.request_id, None):
             self.budget_left += seq.num_tokens + seq.num_padding
         if victim.request_id in self._admitted:
             raise PolicyError(
@@ -255,32 +258,31 @@ class PlanBuilder:
         self._admitted[request.request_id] = (request, slot)
         self.running.append(request)
 
-    def _schedule(self, request: RequestState, phase: Phase, num_tokens: int, num_padding: int = 0) -> None:
+    def _prefill(self, request: RequestState, num_tokens: int, num_padding: int) -> None:
         start, stop = request.num_computed_tokens, request.num_computed_tokens + num_tokens
+        self._spend(request.request_id, num_tokens + num_padding)
         self._take_blocks(request, stop)
         new = self._new_blocks.get(request.request_id)
         # Copied only where it grows: a long request's table is long, and its own one stays as it is until commit.
         table = [*request.block_table, *new] if new else request.block_table
-        samples = stop == request.num_tokens
-        self._add(ScheduledSeq(request, self._slot(request), phase, start, num_tokens, num_padding, table, samples))
+        self._prefills[request.request_id] = ScheduledSeq(
+            request, self._slot(request), Phase.PREFILL, start, num_tokens, num_padding, table,
+            samples=stop == request.num_tokens,
+        )  # fmt: skip
 
     def _take_blocks(self, request: RequestState, num_tokens: int) -> None:
         """Those that `request` lacks to hold `num_tokens` tokens."""
         if added := self.kv.append(self._num_held(request), num_tokens):
             self._new_blocks.setdefault(request.request_id, []).extend(added)
 
-    def _plain_decodes(self) -> Decodes:
+    def _as_columns(self) -> Decodes:
         requests = tuple(self._decodes.values())
-        slots = [request.slot for request in requests if request.slot is not None]  # which none of them is
+        slots = [self._slot(request) if request.slot is None else request.slot for request in requests]
         return Decodes(requests, slots, [request.num_computed_tokens for request in requests])
-
-    def _add(self, seq: ScheduledSeq) -> None:
-        self._spend(seq.request.request_id, seq.num_tokens + seq.num_padding)
-        self._seqs[seq.request.request_id] = seq
 
     def _spend(self, request_id: int, num_positions: int) -> None:
         """Take so much of the budget for a request that is not scheduled yet."""
-        if request_id in self._decodes or request_id in self._seqs:
+        if request_id in self._decodes or request_id in self._prefills or request_id in self._padding:
             raise PolicyError(f"r{request_id} is scheduled twice in one iteration")
         self.budget_left -= num_positions
         if self.budget_left < 0:
@@ -292,21 +294,24 @@ class PlanBuilder:
     def _held(self) -> list[tuple[int, RequestState, Phase]]:
         """Slots that compute nothing: running requests without a token, finished ones not let go."""
         held: list[tuple[int, RequestState, Phase]] = []
-        if len(self._decodes) + len(self._seqs) - len(self._padded) < len(self.running):
-            scheduled = self._decodes.keys() | self._seqs.keys()
+        if len(self._decodes) + len(self._prefills) < len(self.running):
+            scheduled = self._decodes.keys() | self._prefills.keys()
             stalled = [request for request in self.running if request.request_id not in scheduled]
             held += [(self._slot(request), request, Phase.STALLED) for request in stalled]
-        held += [(slot, holder, Phase.PADDING) for slot, holder in self.state.finished if slot not in self._padded]
+        held += [
+            (slot, holder, Phase.PADDING)
+            for slot, holder in self.state.finished
+            if holder.request_id not in self._padding
+        ]
         return held
 
     def _note_stalls(self, held: list[tuple[int, RequestState, Phase]]) -> None:
         if not held:
             return
         stalled = sum(phase is Phase.STALLED for _, _, phase in held)
-        prompts = [seq for seq in self._seqs.values() if seq.phase is Phase.PREFILL]
-        if stalled and prompts:
-            tokens = sum(seq.num_tokens for seq in prompts)
-            numbers = {"stalled": stalled, "tokens": tokens, "prompts": len(prompts)}
+        if stalled and self._prefills:
+            tokens = sum(seq.num_tokens for seq in self._prefills.values())
+            numbers = {"stalled": stalled, "tokens": tokens, "prompts": len(self._prefills)}
             self._reasons.append(Reason(Code.STALLED_BY_PREFILL, None, numbers))
 
     def _wait(self, code: Code, request: RequestState, **numbers: int) -> bool:

@@ -9,8 +9,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from minibatch.__main__ import main
-
-ROOT = Path(__file__).resolve().parents[2]
+from minibatch.paths import ROOT
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import pytest
 from minibatch.engine.session import Job, Session
 from minibatch.model import weights
 from minibatch.model.gpt2 import GPT2Config
-from minibatch.roofline import ceilings
+from minibatch.roofline import this_machine
 from minibatch.roofline.calibration_store import calibration_files, load_calibration
 from minibatch.roofline.ceilings import Ceilings
 from minibatch.scheduling.config import SchedulerConfig
@@ -28,7 +28,9 @@ def own_cache(inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """A cache of the test's own; ceilings are made up, and there is a tiny model."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setitem(weights.RANDOM_CONFIGS, "tiny", TINY)
-    monkeypatch.setattr(ceilings, "measure", lambda device, dtype, progress: Ceilings(1e11, 1e10, "cpu", dtype))
+    monkeypatch.setattr(
+        this_machine, "measure_ceilings", lambda device, dtype, progress: Ceilings(1e11, 1e10, "cpu", dtype)
+    )
     return tmp_path / "minibatch"
 
 

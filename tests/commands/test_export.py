@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from minibatch.analysis.metrics import compute_metrics
+from minibatch.paths import ROOT
 from minibatch.recording.storage import load, save
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import record, requests_of
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture

@@ -6,19 +6,17 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from minibatch.engine.fork import KNOBS, Fork, fork
+from minibatch.paths import RECORDINGS
 from minibatch.recording import storage
 from minibatch.recording.schema import Recording
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import engine_of, header_of, record, requests_of, token_of
 from tests.scheduling.policies.test_hand_worked import SQUEEZED, THREE, schedule_of
-
-ASSETS = Path(__file__).resolve().parents[2] / "assets" / "recordings"
 
 
 def original(policy: str, lengths: Sequence[tuple], **knobs) -> Recording:
@@ -186,7 +184,7 @@ def test_text_and_ends_are_the_recorded_ones():
 
 @pytest.mark.parametrize("name", ["kv-squeeze", "long-document"])
 def test_bundled_recordings_fork_where_they_are_measured(name):
-    for run in storage.load(ASSETS / f"{name}.mbr"):
+    for run in storage.load(RECORDINGS / f"{name}.mbr"):
         k = run.num_iterations // 2
         changed = fork(run, k, "max_num_batched_tokens", 256).changed
         assert [changed.header.clock_at(i) for i in (0, k - 1, k)] == ["measured", "measured", "modelled"]
@@ -289,7 +287,7 @@ def test_no_torch_is_imported_and_no_model_needed():
     code = (
         "import sys; from pathlib import Path; from minibatch.engine.fork import fork; "
         "from minibatch.recording.storage import load; "
-        f"fork(load(Path({str(ASSETS / 'identical.mbr')!r}))[0], 9, 'policy', 'chunked'); "
+        f"fork(load(Path({str(RECORDINGS / 'identical.mbr')!r}))[0], 9, 'policy', 'chunked'); "
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

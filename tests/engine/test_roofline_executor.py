@@ -16,7 +16,7 @@ from minibatch.roofline.ceilings import Ceilings
 from minibatch.roofline.costs import ModelShape, count, operators, swap_bytes, total
 from minibatch.roofline.efficiency import Efficiency
 from minibatch.roofline.step_model import StepModel
-from minibatch.scheduling.plan import Plan, ScheduledSeq, Swap
+from minibatch.scheduling.plan import Plan, ScheduledSeq, Swap, plan_of
 from minibatch.scheduling.request_state import RequestState
 from minibatch.workload.request import Request
 
@@ -32,7 +32,7 @@ def seq(num_tokens: int, start: int = 0, samples: bool = True) -> ScheduledSeq:
 def test_each_operator_takes_as_long_as_its_slower_ceiling() -> None:
     """A decode step waits for memory throughout; of a long prefill, the products with the layers' weights don't."""
     executor = RooflineExecutor(SHAPE, replace(GPU, efficiency=Efficiency(step_ns=1000)))
-    decode, prefill = Plan(others=(seq(1, 100),)), Plan(others=(seq(2000, samples=False),))
+    decode, prefill = plan_of((seq(1, 100),)), plan_of((seq(2000, samples=False),))
     costs = count(decode.seqs, SHAPE)
     assert executor.execute(decode).duration_ns == pytest.approx(costs.bytes / 1e12 * 1e9 + 1000, abs=1)
     c, tokens = 768, 2000
@@ -46,7 +46,7 @@ def test_each_operator_takes_as_long_as_its_slower_ceiling() -> None:
 
 
 def test_efficiencies_lengthen_their_operators_alone() -> None:
-    plan = Plan(others=(seq(1, 1000), seq(1, 3000)))
+    plan = plan_of((seq(1, 1000), seq(1, 3000)))
     totals = total(plan.seqs)
     bare, halved = (
         {part.name: StepModel(SHAPE, ceilings).time(part) for part in operators(totals, SHAPE)}
@@ -57,7 +57,7 @@ def test_efficiencies_lengthen_their_operators_alone() -> None:
         name: bare[name] for name in ("embedding", "linear", "lm_head")
     }
     each = replace(GPU, efficiency=Efficiency(step_ns=500, seq_ns=200, batch_ns=900))
-    for batch, more in ((plan, 500 + 2 * 200 + 900), (Plan(others=(seq(1, 1000),)), 500 + 200)):
+    for batch, more in ((plan, 500 + 2 * 200 + 900), (plan_of((seq(1, 1000),)), 500 + 200)):
         longer = RooflineExecutor(SHAPE, each).execute(batch).duration_ns
         assert longer == pytest.approx(RooflineExecutor(SHAPE, GPU).execute(batch).duration_ns + more, abs=1)
 
@@ -74,7 +74,7 @@ def test_many_steps_at_once_take_what_each_takes_alone(
     ceilings = replace(GPU, num_devices=num_devices, link_bytes_per_s=1e11, efficiency=efficiency)
     executor = RooflineExecutor(SHAPE, ceilings)
     alone = [
-        executor.execute(Plan(others=tuple(seq(1, start)._replace(slot=k) for k in range(batch)))).duration_ns
+        executor.execute(plan_of(tuple(seq(1, start)._replace(slot=k) for k in range(batch)))).duration_ns
         for batch, start in batches
     ]
     for (batch, start), duration in zip(batches, alone, strict=True):
@@ -85,8 +85,8 @@ def test_many_steps_at_once_take_what_each_takes_alone(
 
 def test_it_writes_placeholders_where_a_token_is_due() -> None:
     executor = RooflineExecutor(SHAPE, GPU)
-    assert executor.execute(Plan(others=(seq(10),))).token_ids == {7: PLACEHOLDER_TOKEN}
-    assert executor.execute(Plan(others=(seq(10, samples=False),))).token_ids == {}
+    assert executor.execute(plan_of((seq(10),))).token_ids == {7: PLACEHOLDER_TOKEN}
+    assert executor.execute(plan_of((seq(10, samples=False),))).token_ids == {}
     assert (executor.clock, executor.device) == ("modelled", "a GPU")
 
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import GPT2LMHeadModel
 
-from minibatch.engine.verify import RunSummary, count_ties, random_workload, verify
+from minibatch.engine.verify import TokenCheck, count_ties, random_workload, verify
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.request_state import RequestState
 from minibatch.workload.request import Request
-from tests.engine.conftest import CONFIG, DEVICES, make_model
+from tests.tiny_gpt2 import CONFIG, DEVICES, make_model
 
 FEW = 6
 MANY = 200
@@ -26,7 +26,7 @@ def examples() -> int:
     return MANY if settings.get_current_profile_name() == "verify" else FEW
 
 
-def outcomes(reference: GPT2LMHeadModel, seed: int, dtype: str, device: str) -> list[RunSummary]:
+def outcomes(reference: GPT2LMHeadModel, seed: int, dtype: str, device: str) -> list[TokenCheck]:
     workload = random_workload(seed, CONFIG.vocab_size)
     kind = getattr(torch, dtype)
     model = make_model(reference, dtype, torch.device(device))

@@ -13,7 +13,7 @@ from minibatch.engine.torch_executor import TorchExecutor
 from minibatch.model.batch import pack
 from minibatch.model.gpt2 import GPT2
 from minibatch.scheduling.plan import Plan, ScheduledSeq, Swap
-from tests.engine.conftest import CONFIG, Driver, greedy, make_model, prompts
+from tests.tiny_gpt2 import CONFIG, Driver, greedy, make_model, prompts
 
 BLOCK_SIZES = [1, 3, 16, 64]
 

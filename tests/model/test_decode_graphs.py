@@ -9,7 +9,7 @@ from minibatch.engine.torch_executor import TorchExecutor
 from minibatch.model.decode_graphs import DecodeGraphs
 from minibatch.model.gpt2 import GPT2
 from minibatch.scheduling.plan import ScheduledSeq
-from tests.engine.conftest import Driver, prompts
+from tests.tiny_gpt2 import Driver, prompts
 
 
 @pytest.mark.parametrize("num_requests", [1, 3, 5])

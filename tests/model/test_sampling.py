@@ -11,7 +11,7 @@ from minibatch.model.gpt2 import GPT2
 from minibatch.model.sampling import draw, sample, uniform
 from minibatch.scheduling.request_state import RequestState
 from minibatch.workload.request import Request, SamplingParams
-from tests.engine.conftest import Driver, prompts
+from tests.tiny_gpt2 import Driver, prompts
 
 LOGITS = np.log(np.array([0.1, 0.4, 0.2, 0.3]))
 

@@ -16,7 +16,7 @@ from minibatch.engine.torch_executor import TorchExecutor
 from minibatch.model import weights
 from minibatch.model.gpt2 import GPT2Config
 from minibatch.model.weights import ModelError, load_model, load_tokenizer
-from tests.engine.conftest import CONFIG, Driver, greedy, prompts
+from tests.tiny_gpt2 import CONFIG, Driver, greedy, prompts
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from minibatch.model.devices import describe, parse_dtype, to_device
-from minibatch.roofline import ceilings
-from minibatch.roofline import measurement as calibration
-from minibatch.roofline.ceilings import Ceilings, default_cache_dir, load_or_measure
+from minibatch.roofline import measurement, this_machine
+from minibatch.roofline.ceilings import Ceilings, default_cache_dir
+from minibatch.roofline.devices import describe, parse_dtype, to_device
+from minibatch.roofline.this_machine import load_or_measure
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         found.append(dtype)
         return Ceilings(1e11 + len(found), 1e10, "cpu", dtype)
 
-    monkeypatch.setattr(ceilings, "measure", fake)
+    monkeypatch.setattr(this_machine, "measure_ceilings", fake)
     return found
 
 
@@ -66,10 +66,10 @@ def test_the_cache_follows_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 def test_a_real_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibration, "_SECONDS_A_KERNEL", 0.01)
-    monkeypatch.setattr(calibration, "_CPU_READ_BYTES", 2**24)
+    monkeypatch.setattr(measurement, "_SECONDS_A_KERNEL", 0.01)
+    monkeypatch.setattr(measurement, "_CPU_READ_BYTES", 2**24)
     progress: list[float] = []
-    found = ceilings.measure("cpu", "float32", progress.append)
+    found = measurement.measure_ceilings("cpu", "float32", progress.append)
     assert found.flops_per_s > 1e8
     assert found.bytes_per_s > 1e7
     assert progress == sorted(progress)

@@ -12,7 +12,7 @@ from minibatch.model.batch import pack
 from minibatch.model.gpt2 import GPT2, GPT2Config, random_weights
 from minibatch.roofline.costs import Costs, ModelShape, count, swap_bytes
 from minibatch.scheduling.plan import ScheduledSeq
-from tests.engine.conftest import Driver
+from tests.tiny_gpt2 import Driver
 
 CONFIG = GPT2Config(n_layer=3, n_head=4, n_embd=64, vocab_size=301, n_positions=256, n_inner=160)
 

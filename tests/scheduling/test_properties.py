@@ -99,7 +99,7 @@ def test_a_batch_counts_the_same_by_columns_and_one_by_one(workload, config, pol
     for _ in range(30):
         plan = engine.policy.schedule(engine.state)
         seqs = plan.seqs
-        assert total(plan.others, plan.decodes.starts) == total(seqs)
+        assert total(plan.not_decoding, plan.decodes.starts) == total(seqs)
         assert plan.num_seqs == len(seqs)
         assert plan.num_tokens == sum(seq.num_tokens + seq.num_padding for seq in seqs)
         for seq in seqs:

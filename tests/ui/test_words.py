@@ -9,7 +9,9 @@ from minibatch.analysis.shown_metrics import ROWS
 from minibatch.recording.schema import Recording
 from minibatch.ui.compare.ledger_bars import ledger_bars_html, slot_time_rows
 from minibatch.ui.compare.metrics_table import metrics_frame, metrics_html
-from minibatch.ui.compare.summary import (
+from minibatch.ui.shared.notices import Notice, notice_html
+from minibatch.ui.shared.palette import theme
+from minibatch.ui.shared.summary import (
     clocks,
     intro_html,
     ledger_legend_html,
@@ -19,8 +21,6 @@ from minibatch.ui.compare.summary import (
     title,
     watch,
 )
-from minibatch.ui.shared.notices import Notice, notice_html
-from minibatch.ui.shared.palette import theme
 from tests.ui.recordings import HTML
 
 Pair = tuple[Recording, ...]

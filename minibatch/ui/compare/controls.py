@@ -11,16 +11,17 @@ import streamlit as st
 
 from minibatch.recording.storage import RecordingError
 from minibatch.scheduling import POLICIES
-from minibatch.ui.compare.links import LinkError, recording_link, run_link, widget_values
+from minibatch.ui.compare.links import recording_link, run_link, widget_values
 from minibatch.ui.compare.outlook import Outlook, foresee
-from minibatch.ui.compare.summary import title
 from minibatch.ui.shared import sources
 from minibatch.ui.shared.begins import begin_with, begins, has_begun
 from minibatch.ui.shared.choices import RUN, SOURCES
 from minibatch.ui.shared.knobs import knob_widgets
+from minibatch.ui.shared.link_values import LinkError
 from minibatch.ui.shared.machine_form import machine_form
 from minibatch.ui.shared.notices import Notice, as_label, show
 from minibatch.ui.shared.sources import Shown
+from minibatch.ui.shared.summary import title
 from minibatch.ui.shared.workload_form import workload_form
 from minibatch.workload.scenarios import SCENARIOS
 

@@ -9,10 +9,10 @@ import streamlit as st
 
 from minibatch.engine.fork import Fork, fork
 from minibatch.recording.schema import Recording
-from minibatch.ui.compare.links import parse_knob
 from minibatch.ui.player.component import show_player
 from minibatch.ui.player.payload import pack
 from minibatch.ui.shared.jobs import Progress
+from minibatch.ui.shared.link_values import parse_knob
 from minibatch.ui.shared.palette import Theme
 from minibatch.ui.shared.sources import Shown
 

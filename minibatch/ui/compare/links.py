@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
-from minibatch.analysis.registry.accelerators import load_accelerators
-from minibatch.recording.schema import Clock
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.shared.choices import DRAWN, MOST_REQUESTS, RUN, TYPED, models_offered
 from minibatch.ui.shared.knobs import knob_key
-from minibatch.ui.shared.machine import MachineChoice, devices_key, fewest_devices, numbers_of_devices
+from minibatch.ui.shared.link_values import LinkError, in_range, machine_of, number_of, one_of, parse_knob, policies_of
+from minibatch.ui.shared.machine import MachineChoice
 from minibatch.ui.shared.presets import knob_preset
 from minibatch.ui.shared.traffic_form import USERS, spec_values
 from minibatch.workload.arrivals import MOST_USERS, parse_arrivals
@@ -22,7 +20,6 @@ from minibatch.workload.lengths import parse_lengths
 from minibatch.workload.request import LONGEST_S
 from minibatch.workload.scenarios import SCENARIOS
 
-_KINDS = get_type_hints(SchedulerConfig)
 _MOST_TEXT = 20_000
 """Characters of typed prompts that a link may bring."""
 _NUMBERS: tuple[tuple[str, type, float, float], ...] = (
@@ -30,10 +27,6 @@ _NUMBERS: tuple[tuple[str, type, float, float], ...] = (
     ("num_requests", int, 1, MOST_REQUESTS), ("num_users", int, 1, MOST_USERS), ("think_s", float, 0, LONGEST_S),
 )  # fmt: skip
 """Names, kinds, and the least and the most that the widgets take."""
-
-
-class LinkError(ValueError):
-    """A link that can't be followed; the message says why."""
 
 
 def recording_link(path: Path, policies: Sequence[str], offered: Sequence[str]) -> dict[str, str]:
@@ -79,7 +72,7 @@ def widget_values(parameters: Mapping[str, str], recordings: Sequence[Path]) -> 
 def start_of(parameters: Mapping[str, str]) -> dict[str, Any]:
     """Where the player begins, as assets/player/shell/share.js writes it; what makes no sense is left out."""
     start: dict[str, Any] = {name: parameters[name] for name in ("axis", "focus", "view") if name in parameters}
-    position, pin, speed = (_number(parameters.get(name)) for name in ("t", "pin", "speed"))
+    position, pin, speed = (number_of(parameters.get(name)) for name in ("t", "pin", "speed"))
     if position is not None:
         start["position"] = position
     if pin is not None and pin == int(pin):
@@ -88,7 +81,7 @@ def start_of(parameters: Mapping[str, str]) -> dict[str, Any]:
         start["speed"] = "real"
     elif speed is not None:
         start["speed"] = speed
-    ends = [_number(text) for text in parameters.get("loop", "").split("-")]
+    ends = [number_of(text) for text in parameters.get("loop", "").split("-")]
     if len(ends) == 2 and None not in ends and 0 <= ends[0] < ends[1]:  # type: ignore[operator]
         start["loop"] = ends
     return start
@@ -123,37 +116,8 @@ def _run(parameters: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
-def machine_of(parameters: Mapping[str, str], values: dict[str, Any] | None = None) -> MachineChoice:
-    """The machine that a link names; what it says goes into `values`."""
-    values = {} if values is None else values
-    found: dict[str, Any] = {"clock": "measured", "model": "bundled", "accelerator": None}
-
-    def take(name: str, known: Sequence[str], text: str) -> None:
-        found[name] = values[name] = one_of(name, text, known)
-
-    if "clock" in parameters:
-        take("clock", get_args(Clock), parameters["clock"])
-    is_modelled = found["clock"] == "modelled"
-    if "model" in parameters:
-        # Of a model with random weights only the sizes matter to a modelled run, and they are published.
-        text = parameters["model"].removeprefix("random:") if is_modelled else parameters["model"]
-        take("model", models_offered(found["clock"]), text)
-    if "accelerator" in parameters:
-        if not is_modelled:
-            raise LinkError(f"accelerator is {parameters['accelerator']!r}, and clock=modelled is wanted with it")
-        take("accelerator", tuple(load_accelerators()), parameters["accelerator"])
-    model, accelerator, num_devices = found["model"], found["accelerator"], 1
-    if accelerator is not None:
-        num_devices = fewest_devices(accelerator, model)
-        if "tensor_parallel" in parameters:
-            allowed = tuple(map(str, numbers_of_devices(model)))
-            num_devices = int(one_of("tensor_parallel", parameters["tensor_parallel"], allowed))
-            values[devices_key(accelerator, model)] = num_devices
-    return MachineChoice(model, found["clock"], accelerator, num_devices)
-
-
 def _drawn(parameters: Mapping[str, str]) -> dict[str, Any]:
-    """Arrivals and lengths; with users, who are no process, in the place of arrivals."""
+    """Arrivals and lengths; with users in the place of arrivals."""
     values: dict[str, Any] = {"arrivals": USERS} if "num_users" in parameters else {}
     for name, parse in (
         ("arrivals", parse_arrivals),
@@ -167,49 +131,3 @@ def _drawn(parameters: Mapping[str, str]) -> dict[str, Any]:
                 raise LinkError(f"{name}: {error}") from error
             values |= spec_values(name, parameters[name].strip())
     return values
-
-
-def parse_knob(name: str, text: str) -> Any:
-    """A knob's value from text; LinkError if it is none of its kind. Limits are `SchedulerConfig`'s to check."""
-    return _parse(name, text, _KINDS[name])
-
-
-def in_range(name: str, text: str, kind: type, least: float, most: float) -> Any:
-    """A number from text; LinkError if it is none, or none of those that a widget takes."""
-    number = _parse(name, text, kind)
-    if not least <= number <= most:
-        wanted = f"at least {least}" if number < least else f"at most {most:,}"
-        raise LinkError(f"{name} is {text!r}, and {wanted} is wanted")
-    return number
-
-
-def policies_of(text: str) -> list[str]:
-    """Policies from text; LinkError if there is none of such a name."""
-    return [one_of("policies", name, tuple(POLICIES)) for name in text.split(",") if name]
-
-
-def _parse(name: str, text: str, kind: Any) -> Any:
-    if get_origin(kind) is Literal:
-        return one_of(name, text, get_args(kind))
-    if kind is bool:
-        # Links have Python's words, the player has JavaScript's.
-        return one_of(name, {"True": "true", "False": "false"}.get(text, text), ("true", "false")) == "true"
-    number = _number(text)
-    if number is None or (kind is int and number != int(number)):
-        raise LinkError(f"{name} is {text!r}, and a {'whole ' if kind is int else ''}number is wanted")
-    return kind(number)
-
-
-def one_of(name: str, text: str, known: Sequence[str]) -> str:
-    """`text`; LinkError names what is known where it is not among that."""
-    if text not in known:
-        raise LinkError(f"{name} is {text!r}, and one of {', '.join(known)} is wanted")
-    return text
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        number = float(text or "")
-    except ValueError:
-        return None
-    return number if math.isfinite(number) and abs(number) < 2**53 else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.ui.compare.expected import expect
+from minibatch.ui.shared.expected import expect
 from minibatch.ui.shared.machine import MachineChoice
 from minibatch.ui.shared.workload_form import WorkloadChoice
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from minibatch.learning.drills import make_drills
 from minibatch.learning.expressions import Figures
-from minibatch.learning.room import Question, exercise_dict, read_exercises, read_questions
+from minibatch.learning.room import Question, read_exercises, read_questions
+from minibatch.learning.schedule import exercise_dict
 from minibatch.learning.text import to_html
 from minibatch.learning.words import interface_words
 from minibatch.ui.lessons.document import Document, Link, payload

@@ -13,12 +13,12 @@ from minibatch.learning.words import interface_words
 from minibatch.paths import LESSONS
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import load, write_atomically
-from minibatch.ui.compare.summary import title
 from minibatch.ui.lessons.document import Document, document_bytes, index_document, languages_of, lesson_document
 from minibatch.ui.lessons.room_document import room_document
 from minibatch.ui.player.bundle import lesson_styles, site_script
 from minibatch.ui.player.page import page_html
 from minibatch.ui.shared.sources import bundled_files, recordings_folder
+from minibatch.ui.shared.summary import title
 
 Files = Iterator[tuple[str, Callable[[], bytes]]]
 _LINKS = {"index": "index.html", "room": "interview.html", "compare": "compare.html", "claims": "claims.html"}

@@ -12,12 +12,12 @@ from minibatch.analysis.sweeps.curves import Curve
 from minibatch.analysis.sweeps.file import SweepRow
 from minibatch.engine.sweep import Point, SweepSpec
 from minibatch.recording.schema import Recording
-from minibatch.ui.compare.page import POLL_S, engine_queue
 from minibatch.ui.load.charts import PICK
 from minibatch.ui.load.job import Record, Sweep
 from minibatch.ui.load.panels import name_of, unit_of
 from minibatch.ui.player.component import show_player
 from minibatch.ui.player.payload import pack
+from minibatch.ui.shared.engine_queue import POLL_S, engine_queue
 from minibatch.ui.shared.jobs import JobStatus, Ticket
 from minibatch.ui.shared.notices import Notice, show
 from minibatch.ui.shared.palette import Theme
@@ -43,7 +43,7 @@ def _take_first() -> None:
 
 
 def point_section(sweep: Sweep, curves: Sequence[Curve], look: Theme) -> None:
-    """The choice of a point, for who does not click one, and its player."""
+    """The choice of a point without clicking one, and its player."""
     st.caption("A ring marks the knee of a line. Click a point to play its run, or choose it here.")
     names = {name_of(curve): curve for curve in curves}
     left, middle, right = st.columns((2, 1, 1), vertical_alignment="bottom")

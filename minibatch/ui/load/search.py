@@ -11,10 +11,10 @@ from minibatch.analysis.slo import Slo
 from minibatch.analysis.sweeps.curves import Curve
 from minibatch.analysis.sweeps.search import Search
 from minibatch.engine.sweep import Point
-from minibatch.ui.compare.page import POLL_S, engine_queue
 from minibatch.ui.load.job import LoadSearch, Sweep
 from minibatch.ui.load.panels import name_of
 from minibatch.ui.load.tables import frontier_html
+from minibatch.ui.shared.engine_queue import POLL_S, engine_queue
 from minibatch.ui.shared.jobs import JobStatus, Ticket
 from minibatch.ui.shared.notices import Notice, show
 

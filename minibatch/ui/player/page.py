@@ -8,9 +8,9 @@ from html import escape
 from typing import Any
 
 from minibatch.recording.schema import Recording
-from minibatch.ui.compare.summary import title
 from minibatch.ui.player.bundle import page_script, styles
 from minibatch.ui.player.payload import pack
+from minibatch.ui.shared.summary import title
 
 Links = Sequence[tuple[str, str]]
 _POLICY = (

@@ -25,7 +25,7 @@ _CALLS: dict[str, tuple[str, ...]] = {
     "decode": ("decode", *PREEMPTIONS),
     "pad": ("padding",),
 }  # fmt: skip
-"""What each call on a draft leads to: codes of reasons, and the phases that have no reason."""
+"""What each call on a plan builder leads to: codes of reasons, and the phases that have no reason."""
 
 
 def policy_sources(policies: Iterable[str]) -> dict[str, Any]:

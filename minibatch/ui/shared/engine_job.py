@@ -8,7 +8,7 @@ from typing import Any
 
 from minibatch.analysis.registry.modelled import elsewhere
 from minibatch.engine.session import Job
-from minibatch.ui.compare.expected import checked
+from minibatch.ui.shared.expected import checked
 
 
 @contextmanager

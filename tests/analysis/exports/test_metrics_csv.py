@@ -6,18 +6,18 @@ import csv
 import io
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from minibatch.analysis.exports.metrics_csv import metrics_csv, requests_csv
 from minibatch.analysis.metrics import compute_metrics
+from minibatch.paths import ROOT
 from minibatch.recording.schema import Recording
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import cut_short, record, requests_of
 
-METRICS_PAGE = Path(__file__).parents[2] / "minibatch" / "analysis" / "METRICS.md"
+METRICS_PAGE = ROOT / "minibatch" / "analysis" / "METRICS.md"
 KNOBS = {"max_num_seqs": 2, "max_num_batched_tokens": 4, "max_model_len": 16, "watermark": 0.0}
 
 

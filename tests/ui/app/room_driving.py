@@ -8,7 +8,8 @@ from playwright.sync_api import Page, expect
 
 from minibatch.learning.drills import make_drills
 from minibatch.learning.expressions import Figures
-from minibatch.learning.room import Question, exercise_dict, read_exercises, read_questions
+from minibatch.learning.room import Question, read_exercises, read_questions
+from minibatch.learning.schedule import exercise_dict
 from minibatch.learning.text import to_html
 from tests.ui.app.driving import SECONDS
 from tests.ui.app.lesson_driving import draw_after_a_fault, drawn, plain, solution, texts

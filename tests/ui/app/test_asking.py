@@ -31,7 +31,7 @@ def test_the_why_card_says_what_was_recorded(context: sync_api.BrowserContext, a
     watched.state(f"p.store.set({{focus: 0, position: p.store.runs[0].start[{waits[0]}]}})")
     expect(card).to_contain_text(waits[1].sentence)
     card.get_by_text("The rule in static.py").click()
-    expect(card).to_contain_text("draft.wait(Code.WAITS_BATCH")
+    expect(card).to_contain_text("builder.wait(Code.WAITS_BATCH")
 
 
 def test_a_request_lights_up_everywhere_and_its_story_opens(context: sync_api.BrowserContext, address: str) -> None:

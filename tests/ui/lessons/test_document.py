@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from minibatch.ui.compare.links import widget_values
 from minibatch.ui.lessons import page as lessons
+from minibatch.ui.lessons import site
 from minibatch.ui.lessons.document import Link, lesson_document
-from minibatch.ui.lessons.page import site
 from minibatch.ui.shared.choices import RUN
 from tests.learning.lessons import FRONT, write_lesson
 

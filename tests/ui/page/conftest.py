@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from minibatch.recording.storage import load, save
-from minibatch.ui.compare import page as compare
+from minibatch.ui.shared.engine_queue import engine_queue
 from minibatch.ui.shared.sources import FOLDER_VARIABLE
 from tests.ui.page.driving import (
     SMALL,
@@ -18,9 +18,9 @@ from tests.ui.page.driving import (
 @pytest.fixture(autouse=True)
 def _own_queue() -> Iterator[None]:
     """No run of one test waits for those of another."""
-    compare.engine_queue.clear()
+    engine_queue.clear()
     yield
-    compare.engine_queue.clear()
+    engine_queue.clear()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import dumps
-from minibatch.ui.compare.page import takeaway
+from minibatch.ui.compare import takeaway
 from minibatch.ui.shared.sources import Shown
 from tests.ui.browser import ROOT
 from tests.ui.page.driving import (

@@ -183,7 +183,7 @@ def test_it_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_why_it_failed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    calibration = Calibration(monkeypatch, ValueError("the bundled model can't be read"))
+    calibration = FakeCalibration(monkeypatch, ValueError("the bundled model can't be read"))
     calibration.gate.set()
     app = press(open_page(), calibration)
     wait_for(lambda: app.session_state["calibration ticket"].finished)

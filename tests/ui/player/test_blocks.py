@@ -16,7 +16,8 @@ from tests.ui.player.conftest import Modules
 SIZE = 280
 
 DRAW = """
-const {Store} = await load('core/store.js'), {Blocks} = await load('lanes/blocks.js'), {readTheme} = await load('core/theme.js');
+const {Store} = await load('core/store.js'), {Blocks} = await load('lanes/blocks.js');
+const {readTheme} = await load('core/theme.js');
 const store = new Store(c), blocks = new Blocks(store, 0);
 document.body.replaceChildren(blocks.element);
 blocks.prepare(readTheme(document.body, c.words), argument.size, argument.size);
@@ -89,7 +90,8 @@ def test_a_huge_pool_shares_cells(player: Modules) -> None:
     config = SchedulerConfig(max_num_seqs=2, max_model_len=64, block_size=4, num_kv_blocks=100_000)
     recording = record(requests_of([(8, 10)]), "continuous", config)
     script = """
-    const {Store} = await load('core/store.js'), {Blocks} = await load('lanes/blocks.js'), {readTheme} = await load('core/theme.js');
+    const {Store} = await load('core/store.js'), {Blocks} = await load('lanes/blocks.js');
+const {readTheme} = await load('core/theme.js');
     const blocks = new Blocks(new Store(c), 0);
     document.body.replaceChildren(blocks.element);
     blocks.prepare(readTheme(document.body, c.words), 200, 100);

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minibatch.bench import player as bench
 from minibatch.recording.storage import load
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.ui.player import bench
 from minibatch.ui.player.payload import pack, varints
 from tests.helpers import MS, record, requests_of
 from tests.ui.player.recordings import BUNDLED, preempting

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright import sync_api
 
+from minibatch.bench import pages as bench_pages
 from minibatch.bench.player import Bench
 from minibatch.recording.schema import Recording
-from minibatch.ui.player import bench_pages
 from minibatch.ui.player.page import page_html
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 
 from minibatch.analysis.formats import plural, three_figures
 from minibatch.scheduling.config import SchedulerConfig
-from minibatch.ui.compare.summary import sentence_case
+from minibatch.ui.shared.summary import sentence_case
 from minibatch.ui.shared.traffic_form import TrafficChoice
 from minibatch.ui.shared.uploads import Upload
 from minibatch.workload.arrivals import parse_arrivals
