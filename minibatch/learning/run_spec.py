@@ -35,8 +35,8 @@ _MOST_REQUESTS = 2000
 _MOST_PROMPT_TOKENS = 1_000_000
 _MOST_ROWS = 100_000
 """Most slots in all iterations of a run, were no request preempted: requests times the longest output."""
-_MOST_PLANS = 10_000
-"""Most batches that one run may plan, and a lesson's runs together: about as many as a minute takes."""
+_MOST_PLANS = 5_000
+"""Most batches that one run may plan under all its policies, and a lesson's runs together: half a minute's work."""
 _MOST_PLANS_TOGETHER = 60_000
 _SLOTS = 16
 """As many as can be told apart on a screen."""
@@ -139,7 +139,8 @@ def _run(spec_text: str) -> tuple[tuple[Recording, ...], int]:
     spec = json.loads(spec_text)
     if "recording" in spec:
         return _bundled(spec["recording"], spec.get("policies")), 0
-    from minibatch.engine.session import Job, run_job
+    from minibatch.engine.job import Job
+    from minibatch.engine.session import run_job
 
     left = _MOST_PLANS
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from minibatch.engine import session
-from minibatch.engine.session import Job, JobProgress, run_job
+from minibatch.engine.job import Job
+from minibatch.engine.session import JobProgress, run_job
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import dumps
 from minibatch.recording.validation import check

@@ -8,7 +8,8 @@ import pytest
 
 from minibatch.__main__ import main
 from minibatch.engine import session
-from minibatch.engine.session import Job, run_job
+from minibatch.engine.job import Job
+from minibatch.engine.session import run_job
 from minibatch.recording.storage import dumps, load
 from minibatch.recording.validation import check
 from minibatch.roofline.ceilings import Ceilings

@@ -43,7 +43,7 @@ def json_rows(file: TraceFile, fields: Sequence[str], optional: Sequence[str] = 
         if not line.strip():
             continue
         try:
-            data: Any = parse_json(line)
+            data: Any = parse_json(line, odd_numbers=True)
         except ValueError as error:
             raise ValueError("not JSON: write one object a line, or remove it") from error
         if not isinstance(data, dict):
