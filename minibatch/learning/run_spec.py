@@ -79,37 +79,61 @@ def run_of(spec: Spec) -> tuple[Recording, ...]:
         ValueError: the spec is none, or the engine refuses it.
     """
     check_spec(spec)
-    return _run(json.dumps(spec, sort_keys=True))
+    return tuple(_run(without_policies(spec), policy) for policy in policies_of(spec))
 
 
-@lru_cache(maxsize=256)
-def _run(spec_text: str) -> tuple[Recording, ...]:
+def recording_of(spec: Spec, policy: str) -> Recording:
+    """The run under one of the policies of `policies_of`."""
+    return _run(without_policies(spec), policy)
+
+
+def policies_of(spec: Spec) -> tuple[str, ...]:
+    """The policies of a spec that `check_spec` accepts, in the order in which they are shown."""
+    if "recording" in spec:
+        recorded = tuple(run.header.policy for run in _bundled(spec["recording"]))
+        return tuple(policy for policy in recorded if policy in spec.get("policies", recorded))
+    return tuple(spec.get("policies", POLICIES))
+
+
+def without_policies(spec: Spec) -> str:
+    """What a run under any policy follows from, as text."""
+    return json.dumps({name: value for name, value in spec.items() if name != "policies"}, sort_keys=True)
+
+
+@lru_cache(maxsize=512)
+def _run(spec_text: str, policy: str) -> Recording:
     spec = json.loads(spec_text)
     if "recording" in spec:
-        return _bundled(spec["recording"], spec.get("policies"))
+        return next(run for run in _bundled(spec["recording"]) if run.header.policy == policy)
     from minibatch.engine.session import Job, run_job
 
     with tempfile.TemporaryDirectory() as folder:
         settings = _workload(spec, Path(folder))
-        return tuple(run_job(Job(**settings, clock="modelled", seed=spec.get("seed", 0))))
+        (recording,) = run_job(Job((policy,), **settings, clock="modelled", seed=spec.get("seed", 0)))
+    return recording
 
 
-def _bundled(name: str, policies: list[str] | None) -> tuple[Recording, ...]:
+@lru_cache(maxsize=16)
+def _bundled(name: str) -> list[Recording]:
+    return load(bundled_file(name))
+
+
+def bundled_file(name: str) -> Path:
+    """The file of a bundled recording. ValueError: there is none of that name."""
     found = sorted(path.stem for path in RECORDINGS.glob("*.mbr"))
     if name not in found:
         raise ValueError(f"there is no recording {name!r}: use one of {', '.join(found)}")
-    runs = load(RECORDINGS / f"{name}.mbr")
-    return tuple(run for run in runs if policies is None or run.header.policy in policies)
+    return RECORDINGS / f"{name}.mbr"
 
 
 def _workload(spec: Spec, folder: Path) -> dict[str, Any]:
-    """The fields of the `Job`."""
+    """The fields of the `Job`, but for its policy."""
     from minibatch.analysis.registry.modelled import elsewhere
 
     model = spec.get("model", "llama-3.1-8b")
     machine = elsewhere(model, spec.get("accelerator", "H100"), spec.get("devices", 1))
     own: dict[str, Any] = {}
-    settings: dict[str, Any] = {"policies": tuple(spec.get("policies", POLICIES)), "model": model, **machine}
+    settings: dict[str, Any] = {"model": model, **machine}
     if "scenario" in spec:
         own = dict(find_scenario(spec["scenario"]).knobs)
         settings["scenario"] = spec["scenario"]
