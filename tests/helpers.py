@@ -13,6 +13,7 @@ from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.policy import Policy
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import Request, SamplingParams
 
@@ -26,7 +27,7 @@ def token_of(request_id: int, index: int) -> int:
 
 
 class CountingExecutor:
-    """Takes 1 ms an iteration and 0.1 ms a token, and writes tokens that tell their place."""
+    """Takes 1 ms an iteration and 0.1 ms a token, and generates tokens that tell their place."""
 
     clock: Clock = "modelled"
     device = "a table of durations"
@@ -38,6 +39,9 @@ class CountingExecutor:
             if seq.samples
         }
         return Result(tokens, MS + plan.num_tokens * MS // 10)
+
+    def forget(self, request_id: int) -> None:
+        """It keeps nothing of requests."""
 
 
 def requests_of(lengths: Sequence[tuple[int, int] | tuple[int, int, float]]) -> list[Request]:
@@ -57,7 +61,7 @@ def engine_of(
     requests: Sequence[Request], policy: str | Policy, config: SchedulerConfig, loop: ClosedLoop | None = None
 ) -> Engine:
     chosen = find_policy(policy) if isinstance(policy, str) else policy
-    return Engine(requests, chosen, CountingExecutor(), config, SHAPE, loop=loop)
+    return Engine(arrival_source(requests, loop), chosen, CountingExecutor(), config, SHAPE)
 
 
 def cut_short(lengths: Sequence[tuple[int, int]], steps: int, think_s: float) -> Recording:

@@ -49,7 +49,7 @@ def request_ledger(timeline: Timeline) -> Ledger:
 def slot_ledger(timeline: Timeline) -> Ledger:
     """SLOT_COLUMNS, each (slots,) int64 nanoseconds; every slot's sum to the makespan, `end_ns`.
 
-    A prompt padded to the longest divides its iteration by positions. A slot that nobody holds is
+    A prompt padded to the longest divides its iteration by positions. A slot that no request holds is
     idle with work waiting, or idle without.
     """
     recording = timeline.recording
@@ -79,7 +79,7 @@ def slot_ledger(timeline: Timeline) -> Ledger:
 
 
 def _gaps(timeline: Timeline) -> tuple[int, int]:
-    """Time between iterations, in which nothing runs: with somebody waiting, and with nobody."""
+    """Time between iterations, in which nothing runs: with requests waiting, and with an empty queue."""
     recording = timeline.recording
     starts = recording.iterations["start_ns"]
     ends = np.concatenate([[0], recording.end_of_iteration_ns[:-1]]) if len(starts) else starts

@@ -25,17 +25,17 @@ class Timeline:
 
     @cached_property
     def token_rows(self) -> Column:
-        """Rows of `entries` that wrote a token, in order of time."""
+        """Rows of `entries` that generated a token, in order of time."""
         return np.flatnonzero(self.recording.entries["token_id"] >= 0)
 
     @cached_property
     def token_request(self) -> Column:
-        """(tokens,) the request that wrote each token."""
+        """(tokens,) the request that generated each token."""
         return self.recording.entries["request"][self.token_rows]
 
     @cached_property
     def token_ns(self) -> Column:
-        """(tokens,) the end of the iteration that wrote each token."""
+        """(tokens,) the end of the iteration that generated each token."""
         return self.recording.end_of_iteration_ns[self.recording.entries["iteration"][self.token_rows]]
 
     @cached_property
@@ -69,7 +69,7 @@ class Timeline:
 
     @cached_property
     def num_output_tokens(self) -> Column:
-        """(requests,) tokens written."""
+        """(requests,) tokens generated."""
         return np.bincount(self.token_request, minlength=len(self.recording.requests))
 
     @cached_property

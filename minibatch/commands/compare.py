@@ -1,4 +1,4 @@
-"""`compare`: serve the same requests under several policies and put the numbers side by side."""
+"""`compare`: serve the same requests under several policies and compare the metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lesson`: begin a new lesson, check those there are and the interview room, or compute the values they ship with."""
+"""`lesson`: create a lesson, check all lessons and the interview room, or compute the values that ship with them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ runs:
   chat: {{recording: chat}}
 ---
 
-Static batching wrote {{{{ chat.static.output_throughput }}}},
+Static batching generated {{{{ chat.static.output_throughput }}}},
 continuous batching {{{{ chat.continuous.output_throughput }}}}.
 
 ```player
@@ -56,7 +56,7 @@ _VALUES_NOTE = (
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("lesson", help=__doc__.split(": ", 1)[1], description=__doc__)
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    new = actions.add_parser("new", help="a folder with a lesson that works, to change")
+    new = actions.add_parser("new", help="create a folder with a working lesson to edit")
     new.add_argument("name", help="a-z, 0-9 and hyphens")
     new.set_defaults(execute=_new)
     check = actions.add_parser("check", help="links, claims, and every answer against a run")
@@ -93,7 +93,7 @@ def _check(options: argparse.Namespace) -> int:
             for problem in problems:
                 console.print(f"  {problem}", markup=False)
     if not count:
-        raise ValueError(f"there is no lesson in {options.folder}: begin one with python -m minibatch lesson new NAME")
+        raise ValueError(f"there is no lesson in {options.folder}: create one with python -m minibatch lesson new NAME")
     return 1 if wrong else 0
 
 

@@ -16,7 +16,7 @@ def add_traffic(parser: argparse.ArgumentParser) -> None:
     trace = parser.add_argument_group("requests of a trace")
     trace.add_argument("--trace", type=Path, metavar="FILE", help="times and lengths, plain or gzipped")
     trace.add_argument("--trace-format", metavar="NAME", help=f"one of {', '.join(FORMATS)} (default: as it looks)")
-    trace.add_argument("--speed", type=float, metavar="X", help="requests arrive so many times faster")
+    trace.add_argument("--speed", type=float, metavar="X", help="how many times faster requests arrive")
     trace.add_argument("--length-scale", type=float, metavar="X", help="factor of all lengths")
     trace.add_argument("--start-s", type=float, metavar="S", help="seconds to leave out at the beginning")
     drawn = parser.add_argument_group("requests drawn at random")
@@ -25,8 +25,10 @@ def add_traffic(parser: argparse.ArgumentParser) -> None:
     drawn.add_argument("--prompt-lengths", metavar="SPEC", help=LENGTH_FORMS)
     drawn.add_argument("--output-lengths", metavar="SPEC", help="likewise")
     drawn.add_argument("--users", type=int, metavar="N", dest="num_users", help="a closed loop: each user "
-                       "sends a request when the last one is answered")  # fmt: skip
-    drawn.add_argument("--think-s", type=float, metavar="S", help="and so many seconds have passed (default: 0)")
+                       "sends a request after the last one is answered")  # fmt: skip
+    drawn.add_argument(
+        "--think-s", type=float, metavar="S", help="seconds from an answer to the next request (default: 0)"
+    )
 
 
 def traffic_of(options: argparse.Namespace) -> Traffic | None:

@@ -1,4 +1,4 @@
-"""Writes down what each iteration did, as columns that only grow."""
+"""Records what each iteration did, as columns that only grow."""
 
 from __future__ import annotations
 
@@ -50,6 +50,11 @@ class Recorder:
         self._reasons = _Rows(REASON_COLUMNS)
         self._numbers: list[tuple[int, ...]] = []
         self._last_wait: dict[int, Reason] = {}
+
+    @property
+    def num_reasons(self) -> int:
+        """Reasons recorded so far."""
+        return len(self._numbers)
 
     @property
     def executor_ns(self) -> int:
@@ -111,6 +116,12 @@ class Recorder:
         """Record that `request` left after the iteration just appended and freed `block_table`."""
         code = Code.FINISHED_STOP if request.finish_reason is FinishReason.STOP else Code.FINISHED_LENGTH
         self.note(Reason(code, request.request_id, {"tokens": len(request.output_token_ids)}))
+        self._blocks.extend_rows((self.num_iterations, block, -1) for block in block_table)
+
+    def abort(self, request: RequestState, block_table: Sequence[int]) -> None:
+        """Record that `request` left before the next iteration and freed `block_table`."""
+        numbers = {"tokens": len(request.output_token_ids), "blocks": len(block_table)}
+        self.note(Reason(Code.ABORTED, request.request_id, numbers))
         self._blocks.extend_rows((self.num_iterations, block, -1) for block in block_table)
 
     def recording(

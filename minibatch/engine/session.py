@@ -27,6 +27,7 @@ from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.policy import Policy
 from minibatch.scheduling.state import SchedulerState
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import Request, SamplingParams
 from minibatch.workload.requests_file import read_requests
@@ -122,13 +123,12 @@ class Session:
     def engine(self, policy: Policy, requests: Sequence[Request] | None = None) -> Engine:
         """An engine about to serve the workload, or other `requests`, under `policy`."""
         return Engine(
-            self.requests if requests is None else requests,
+            arrival_source(self.requests, self.loop) if requests is None else arrival_source(requests),
             policy,
             self._executor(),
             self.job.config,
             self.shape,
             eos_token_id=None if self._model is None else self._model.config.eos_token_id,
-            loop=self.loop if requests is None else None,
             fast_forward=self._model is None,
         )
 

@@ -25,6 +25,7 @@ from minibatch.roofline.ceilings import Ceilings, check_memory
 from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.demand import Demand, Load
 
 Backend = Literal["processes", "dask", "ray"]
@@ -144,7 +145,7 @@ def executor_of(backend: Backend, num_workers: int) -> Iterator[Executor]:
         ValueError: Dask or Ray is not installed.
     """
     if backend == "processes":
-        # Not forked: whoever sweeps may hold threads, of Streamlit or of torch.
+        # Not forked: the caller may hold threads, of Streamlit or of torch.
         with ProcessPoolExecutor(num_workers, mp_context=get_context("spawn")) as executor:
             yield executor
     elif backend == "dask":
@@ -201,20 +202,19 @@ class _PoolExecutor(Executor):
 def engine_of(spec: SweepSpec, point: Point, recorder: Recorder | SummaryRecorder, fast_forward: bool = True) -> Engine:
     """An engine about to run a point."""
     return Engine(
-        spec.demand.requests(point.load, spec.seed),
+        arrival_source(spec.demand.requests(point.load, spec.seed), point.load.closed_loop),
         find_policy(point.policy),
         RooflineExecutor(spec.shape, spec.ceilings, block_size=point.config.block_size),
         point.config,
         spec.shape,
         check=False,
-        loop=point.load.closed_loop,
         fast_forward=fast_forward,
         recorder=recorder,
     )
 
 
 def knob_value(name: str, text: str) -> Any:
-    """The value of a knob as somebody typed it; ValueError says what it must be."""
+    """The value of a knob as typed; ValueError says what it must be."""
     default = getattr(SchedulerConfig(), name)
     if isinstance(default, bool):
         if text not in ("true", "false"):

@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from minibatch.analysis.metrics import Metrics, compute_metrics
-from minibatch.learning.run_spec import Spec, bundled_file, recording_of, without_policies
+from minibatch.learning.run_spec import Spec, Work, bundled_file, recording_of, without_policies
 from minibatch.paths import VALUES
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import RecordingError, dumps, load, write_atomically
@@ -68,28 +68,34 @@ def computing() -> Iterator[Asked]:
         _ASKED.reset(token)
 
 
-def metrics(spec: Spec, policy: str) -> tuple[Metrics, str]:
+def metrics(spec: Spec, policy: str, work: Work | None = None) -> tuple[Metrics, str]:
     """Every metric of a run under one of its policies, and the word for its clock.
 
+    Args:
+        work: counts what a run takes that is not there yet.
+
     Raises:
-        ValueError: the engine refuses the run.
+        ValueError: the engine rejects the run, or it is more work than a lesson may ask for.
     """
     key, asked = _key(spec), _ASKED.get()
     found = _shipped().get(key, {}).get(policy) if asked is None else None
-    clock, values = found or _computed(without_policies(spec), policy)
+    if found is None:
+        recording_of(spec, policy, work)  # counts, and is kept for what follows
+        found = _computed(without_policies(spec), policy)
+    clock, values = found
     if asked is not None:
         asked.metrics.setdefault(key, {})[policy] = clock, values
     return values, clock
 
 
-def recording(spec: Spec, policy: str) -> Recording:
+def recording(spec: Spec, policy: str, work: Work | None = None) -> Recording:
     """A run under one of its policies. Raises ValueError, as `metrics`."""
     asked, key = _ASKED.get(), _key(spec)
     if "recording" in spec:
-        return recording_of(spec, policy)
+        return recording_of(spec, policy, work)
     if asked is None:
-        return _shipped_recordings(key).get(policy) or recording_of(spec, policy)
-    return asked.recordings.setdefault(key, {}).setdefault(policy, recording_of(spec, policy))
+        return _shipped_recordings(key).get(policy) or recording_of(spec, policy, work)
+    return asked.recordings.setdefault(key, {}).setdefault(policy, recording_of(spec, policy, work))
 
 
 def write_values(asked: Asked, folder: Path = VALUES) -> int:

@@ -39,7 +39,7 @@ class SamplingParams:
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
-            raise ValueError(f"max_tokens is {self.max_tokens}: a request writes at least 1 token")
+            raise ValueError(f"max_tokens is {self.max_tokens}: a request generates at least 1 token")
         if not 0 <= self.temperature < float("inf"):
             raise ValueError(f"temperature is {self.temperature}: use 0 (greedy) or a positive number")
         if self.top_k < 0:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from minibatch.reading.files import read_file
+from minibatch.reading.values import parse_json
 from minibatch.workload.request import GREEDY, LONGEST_S, NANOSECONDS, Request, SamplingParams
 from minibatch.workload.scenarios import Codec, check_text, prompt_of_length
 
@@ -25,10 +26,8 @@ def read_requests(path: Path, codec: Codec, seed: int = 0, sampling: SamplingPar
         ValueError: a sentence with the file, the line and what to write there.
         OSError: the file can't be read.
     """
-    if path.stat().st_size > _MAX_BYTES:
-        raise ValueError(f"{path} is larger than {_MAX_BYTES >> 20} MiB: cut it to the requests that you need")
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_file(path, _MAX_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8 text (byte {error.start}): save it as UTF-8") from error
     rng = np.random.default_rng(seed)
@@ -56,9 +55,9 @@ def read_requests(path: Path, codec: Codec, seed: int = 0, sampling: SamplingPar
 
 def _parse_line(line: str, codec: Codec, rng: np.random.Generator) -> tuple[float, tuple[int, ...], str, int]:
     try:
-        data: Any = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"not JSON ({error})") from error
+        data: Any = parse_json(line)
+    except ValueError as error:
+        raise ValueError(f"{error}: write one object a line, or remove it") from error
     if not isinstance(data, dict):
         raise ValueError('not a JSON object: write {"prompt": "...", "max_tokens": 32}')
     if unknown := sorted(set(data) - _FIELDS):

@@ -1,4 +1,4 @@
-"""Traffic: requests by times and lengths, from a trace or from distributions, as somebody asks for them."""
+"""Traffic: requests by times and lengths, from a trace or from distributions, as asked for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Traffic:
         speed, length_scale, start_s, num_requests: of the trace, as in `Scaling`.
         arrivals: a spec, as in "poisson:20"; takes the place of a trace's own times. All at once by default.
         prompt_lengths, output_lengths: specs, as in "lognormal:128:1.0".
-        num_users: in a closed loop; then nobody else says when requests arrive.
+        num_users: in a closed loop; then nothing else says when requests arrive.
         think_s: seconds from an answer to the user's next request, 0 by default.
 
     Raises:

@@ -39,7 +39,7 @@ def test_every_point_is_run_once_and_shown(inside, tmp_path: Path) -> None:
     again = inside(*arguments, "--vary", "max_num_batched_tokens", 64, 512, "--max-num-seqs", 8)
     assert "8 of 8 points are in" in again.stdout
     assert "goodput/s" in again.stdout
-    assert f"SLO of goodput: TTFT ≤ 500 ms, as {path} has it; --slo gives another" in " ".join(again.stdout.split())
+    assert f"SLO of goodput: TTFT ≤ 500 ms, from {path}; --slo sets another" in " ".join(again.stdout.split())
     assert path.read_bytes() == before
     more = inside(*arguments, 80, "--slo", "tpot:40", "--vary", "max_num_batched_tokens", 64, 512, "--max-num-seqs", 8)
     assert "8 of 12 points are in" in more.stdout
@@ -105,8 +105,8 @@ def test_users_and_the_lengths_of_a_trace(inside, tmp_path: Path) -> None:
         (["--rates", 1, "--model", "llama-3.1-70b"], "use more devices, larger ones, or a smaller model"),
         (["--rates", 1, "--accelerator", "H900"], "choose from H100"),
         (["--rates", 1, "--trace", "README.md"], "README.md"),
-        (["--rates", 1, "--length-scale", 2], "is of a trace, and there is none"),
-        (["--rates", 1, "--trace-times"], "trace_times is of a trace, and there is none"),
+        (["--rates", 1, "--length-scale", 2], "length_scale needs a trace"),
+        (["--rates", 1, "--trace-times"], "trace_times needs a trace"),
         (["--users", 1, "--trace", "README.md", "--trace-times"], "leave out --trace-times"),
         (["--rates", 1, "--policies", "magic"], "unknown policy 'magic'"),
         (["--rates", 1, "--out", "README.md"], "README.md is not a sweep"),

@@ -1,4 +1,4 @@
-"""Users who wait for their answers: schedules worked by hand, and what recordings say of them."""
+"""Users in a closed loop: schedules worked by hand, and what recordings say of them."""
 
 from __future__ import annotations
 

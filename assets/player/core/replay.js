@@ -1,4 +1,4 @@
-// Who waits and who owns which KV block at any iteration.
+// The queue and the owner of each KV block at any iteration.
 
 import { group } from "./arrays.js";
 
@@ -8,7 +8,7 @@ const CHECKPOINT = 64; // iterations between two remembered states
  * The queue and the owners of blocks change by what the recording notes before each iteration, so a
  * state is the one before it and those notes. A state every CHECKPOINT iterations is remembered.
  *
- * held        (n + 1,) KV blocks that belong to somebody while each iteration runs, and after the last
+ * held        (n + 1,) KV blocks that requests hold while each iteration runs, and after the last
  * numWaiting  (n + 1,) requests in the queue then
  * blockRows   rows of the table of blocks, by iteration
  */

@@ -7,7 +7,7 @@ import { Replay } from "./replay.js";
 
 /**
  * A run of one policy. Times are nanoseconds from its start, iterations and requests are numbers from 0.
- * A request that nobody had sent when a closed loop was cut short arrives at Infinity.
+ * A request not yet sent when a closed loop was cut short arrives at Infinity.
  *
  * Columns by iteration, each of length `n`: start, duration, end, executor, stretch (what others'
  * prefill adds to its decodes), flops, bytesWeights, bytesKv, bytesActivations; and, counted up to and
@@ -131,7 +131,7 @@ export class Run {
     return -1;
   }
 
-  /** The row of a slot in iteration `i`, or -1 where nobody holds it. */
+  /** The row of a slot in iteration `i`, or -1 where no request holds it. */
   rowInSlot(slot, i) {
     for (const row of this.rowsAt(i)) if (this.entries.slot[row] === slot) return row;
     return -1;
@@ -143,7 +143,7 @@ export class Run {
     return row < 0 ? 0 : this.entries.start[row] + this.entries.tokens[row];
   }
 
-  /** Tokens that a request has written when iteration `i` has ended. */
+  /** Tokens that a request has generated when iteration `i` has ended. */
   writtenBy(request, i) {
     const times = this.tokenIterations[request];
     let low = 0;
@@ -156,7 +156,7 @@ export class Run {
     return low;
   }
 
-  // -- who waits, who holds what ------------------------------------------------------------------
+  // -- the queue, and what is held ------------------------------------------------------------------
 
   /**
    * The queue while iteration `i` runs, first come first; preempted requests stand at the front.
@@ -174,7 +174,7 @@ export class Run {
 
   /**
    * The request that owns each KV block while iteration `i` runs, -1 for a free one. Blocks after the last
-   * that anybody ever holds are left out. Don't write to it.
+   * that no request ever holds are left out. Don't write to it.
    */
   ownersAt(i) {
     return this.replay.stateAt(i).owners;
@@ -185,7 +185,7 @@ export class Run {
     return this.replay.stateAt(i).tables.get(request) ?? [];
   }
 
-  /** KV blocks that belong to somebody while iteration `i` runs. */
+  /** KV blocks that requests hold while iteration `i` runs. */
   heldBlocks(i) {
     return i < 0 ? 0 : this.replay.held[Math.min(i, this.n)];
   }

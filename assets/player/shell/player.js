@@ -153,7 +153,7 @@ export class Player {
     this.counted = 0;
   }
 
-  /** Scroll to the player, where its options say that it is what somebody waits for. */
+  /** Scroll to the player, where its options ask for it. */
   reveal() {
     if (this.store.comparison.options.reveal) this.root.scrollIntoView({ block: "start" });
   }

@@ -9,13 +9,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from minibatch.analysis.shown_metrics import HEADLINES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.compare.controls import Choice, RunForm, sidebar
 from minibatch.ui.compare.forks import fork_run, show_fork
 from minibatch.ui.compare.ledger_bars import NAMES, ledger_bars_html, ledger_columns, slot_time_rows
 from minibatch.ui.compare.links import start_of
-from minibatch.ui.compare.metrics_table import metrics_frame, metrics_html
+from minibatch.ui.compare.metrics_table import metrics_frame, metrics_html, shown_first
 from minibatch.ui.compare.takeaway import downloads
 from minibatch.ui.player.component import show_player
 from minibatch.ui.player.payload import pack
@@ -27,7 +26,14 @@ from minibatch.ui.shared.notices import Notice, show
 from minibatch.ui.shared.palette import Theme, theme
 from minibatch.ui.shared.sources import Shown, from_run
 from minibatch.ui.shared.style import show_style
-from minibatch.ui.shared.summary import clocks, intro_html, ledger_legend_html, progress_words, provenances
+from minibatch.ui.shared.summary import (
+    clocks,
+    intro_html,
+    ledger_legend_html,
+    progress_words,
+    provenances,
+    rejected_in_words,
+)
 
 RUN_SENTENCE = "The same requests, under each policy in turn."
 NO_POLICY = Notice("Choose a policy in the sidebar.", "note")
@@ -101,7 +107,7 @@ def _details(shown: Shown, look: Theme) -> None:
     _fork(shown, look)
     _metrics(shown)
     _slot_time(shown, look)
-    away = st.expander("Take it away", key="take it away", on_change="rerun")
+    away = st.expander("Export", key="export", on_change="rerun")
     if away.open:
         with away:
             downloads(shown)
@@ -237,7 +243,8 @@ def _metrics(shown: Shown) -> None:
     st.html("<h2>What each policy achieved</h2>")
     frame = _frame(shown.key, shown)
     caption = f"All numbers {provenances(shown.recordings)}. ● marks the best of a row."
-    st.html(metrics_html(frame.loc[list(HEADLINES)], shown.policies, caption, grouped=False))
+    caption = " ".join(filter(None, (caption, rejected_in_words(shown.recordings))))
+    st.html(metrics_html(frame.loc[shown_first(frame, shown.policies)], shown.policies, caption, grouped=False))
     every = st.expander("Every metric", key="every metric", on_change="rerun")
     if every.open:  # closed, it would only hold up the player
         every.html(metrics_html(frame, shown.policies, caption, grouped=True))
@@ -254,4 +261,4 @@ def _slot_time(shown: Shown, look: Theme) -> None:
         return
     st.html("<h2>Where the slots' time went</h2>")
     st.html(ledger_legend_html([(NAMES[name], look.phase(name)) for name in ledger_columns(rows)]))
-    st.html(ledger_bars_html(rows, f"Time of a mean slot, {clocks(shown.recordings)}.", look))
+    st.html(ledger_bars_html(rows, f"Slot time, mean over all slots, {clocks(shown.recordings)}.", look))

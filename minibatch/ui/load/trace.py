@@ -1,4 +1,4 @@
-"""A trace that somebody brings to a sweep: its lengths, and its arrivals at every load."""
+"""An uploaded trace for a sweep: its lengths, and its arrivals at every load."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from minibatch.workload.traces import Scaling
 
 OWN, DRAWN = "the trace's", "drawn"
 _TIMES_HELP = (
-    "The trace's: all gaps between its requests are made longer or shorter by one factor, until they come at each of "
-    "the loads in the mean. Drawn: by chance, as for lengths that are drawn."
+    "The trace's: all gaps between its requests are scaled by one factor, so that the mean rate is each of the loads. "
+    "Drawn: random, as for drawn lengths."
 )
 
 
@@ -24,7 +24,7 @@ class SweepTrace:
     """What these widgets say, not yet checked.
 
     Attributes:
-        upload: None where there is none (yet); `problem` says why, "" where nobody has brought one.
+        upload: None where there is none (yet); `problem` says why, "" where none was uploaded.
         trace_format: a name in `FORMATS`; None looks at how the file begins.
         with_times: its arrivals count as well as its lengths.
     """
@@ -41,7 +41,7 @@ class SweepTrace:
     def demand(self) -> Demand:
         """What it asks for; ValueError says what is wrong with it, or that there is none."""
         if self.upload is None:
-            raise ValueError(self.problem or "No trace is chosen: bring a file in the sidebar, under Requests.")
+            raise ValueError(self.problem or "No trace is chosen: upload a file in the sidebar, under Requests.")
         scaling = Scaling(length_scale=self.length_scale, start_s=self.start_s, num_requests=self.num_requests)
         return _read(self.upload.digest, self.upload.name, self.trace_format, scaling, self.with_times, self.upload)
 
@@ -73,5 +73,5 @@ def trace_form(kind: LoadKind, num_requests: int) -> SweepTrace:
             help=_TIMES_HELP,
         )  # fmt: skip
     else:
-        st.caption("Of the trace only the lengths count: users send when they are answered.")
+        st.caption("Only the lengths of the trace are used: in a closed loop users send when they are answered.")
     return SweepTrace(upload, problem, trace_format, num_requests, float(start_s), float(scale), times == OWN)

@@ -24,7 +24,7 @@ from minibatch.scheduling import POLICIES
 from minibatch.ui.player.charts import chart_specs
 from minibatch.ui.player.policy_source import policy_sources
 from minibatch.ui.shared.palette import REQUEST_COLOURS, REQUEST_INKS, Theme, theme
-from minibatch.ui.shared.summary import title, watch
+from minibatch.ui.shared.summary import rejected_in_words, title, watch
 
 _ITERATION_COLUMNS = ("duration_ns", "executor_ns", "flops", "bytes_weights", "bytes_kv", "bytes_activations")
 _ENTRY_COLUMNS = ("iteration", "slot", "request", "phase", "start", "tokens", "padding")
@@ -52,7 +52,7 @@ def pack(
     columns: list[bytes] = []
     head = {
         "title": title(recordings[0].header),
-        "watch": watch(recordings[0].header),
+        "watch": " ".join(filter(None, (watch(recordings[0].header), rejected_in_words(recordings)))),
         "words": words(),
         "charts": chart_specs(),
         "sources": policy_sources({recording.header.policy for recording in recordings}),

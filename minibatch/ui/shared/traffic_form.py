@@ -16,11 +16,11 @@ from minibatch.workload.lengths import LENGTHS
 from minibatch.workload.traces import FORMATS
 
 USERS = "users"
-"""In place of a process of arrivals: users who wait for their answers."""
+"""In place of an arrival process: users in a closed loop."""
 
 _ARRIVAL_TITLES = {
     "at-once": "All at once", "poisson": "Poisson", "gamma": "Gamma: burstier or more regular",
-    "onoff": "Bursts, on and off", USERS: "Users who wait for their answers",
+    "onoff": "Bursts, on and off", USERS: "Users in a closed loop",
 }  # fmt: skip
 _LENGTH_TITLES = {
     "lognormal": "Lognormal", "exponential": "Exponential, capped", "uniform": "Uniform", "fixed": "All the same",
@@ -51,7 +51,7 @@ class TrafficChoice:
     Attributes:
         traffic: fields of `Traffic`, but its `trace`; not yet checked.
         upload: the trace; None where there is none (yet).
-        problem: why there is none, "" where nobody has brought one.
+        problem: why there is none, "" where none was uploaded.
     """
 
     traffic: Mapping[str, Any] = field(default_factory=dict)
@@ -103,7 +103,7 @@ def _number_key(name: str, word: str, part: str) -> str:
 
 
 def trace_file(key: str, format_key: str) -> tuple[Upload | None, str, str | None]:
-    """A trace that somebody brings: the file or what is wrong with it, and its format, None to look how it begins."""
+    """An uploaded trace: the file or what is wrong with it, and its format, None to look how it begins."""
     file = st.file_uploader("Trace", key=key, help=_TRACE_HELP, max_upload_size=MOST_BYTES >> 20)
     upload, problem = None, ""
     if file is not None:
@@ -117,12 +117,12 @@ def trace_file(key: str, format_key: str) -> tuple[Upload | None, str, str | Non
 
 
 def trace_form() -> TrafficChoice:
-    """A trace that somebody brings, what part of it, and how it is changed."""
+    """An uploaded trace, what part of it, and how it is changed."""
     upload, problem, trace_format = trace_file("trace", "trace_format")
     left, right = st.columns(2)
     with left:
-        num_requests = count("requests", "trace_requests", 50, MOST_REQUESTS, "At most so many from the start on.")
-        speed = number("speed", "trace_speed", 1, "Requests arrive so many times faster than recorded.")
+        num_requests = count("requests", "trace_requests", 50, MOST_REQUESTS, "At most this many, from the start.")
+        speed = number("speed", "trace_speed", 1, "How many times faster requests arrive than recorded.")
     with right:
         start_s = number("start, s", "start_s", 0, "Seconds to leave out at the beginning.")
         scale = number("length scale", "length_scale", 1, "Factor of all prompts and outputs.")

@@ -34,11 +34,11 @@ class WorkloadChoice:
 
     @property
     def missing(self) -> str:
-        """What somebody must still bring, as a sentence, or ""."""
+        """What is still missing, as a sentence, or ""."""
         if self.name == TYPED and not self.prompts:
             return "No prompt is typed: write at least one in the sidebar."
         if self.name == TRACE and self.traffic and not self.traffic.upload and not self.traffic.problem:
-            return "No trace is chosen: bring a file in the sidebar."
+            return "No trace is chosen: upload a file in the sidebar."
         return ""
 
 

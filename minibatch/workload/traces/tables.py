@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from minibatch.reading.values import parse_json
 from minibatch.workload.traces.file import TraceFile
 from minibatch.workload.traces.row import shown
 
@@ -44,8 +44,8 @@ def json_rows(file: TraceFile, fields: Sequence[str]) -> Iterator[list[Any]]:
         if not line.strip():
             continue
         try:
-            data: Any = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            data: Any = parse_json(line)
+        except ValueError as error:
             raise ValueError("not JSON: write one object a line, or remove it") from error
         if not isinstance(data, dict):
             raise ValueError(f"{shown(data)} is not a JSON object: write one a line")

@@ -107,7 +107,7 @@ def choose_recording(app: AppTest, index: int) -> None:
 
 def take_away(app: AppTest) -> AppTest:
     """Open what holds the downloads."""
-    app.session_state["take it away"] = True
+    app.session_state["export"] = True
     return rerun(app)
 
 

@@ -111,7 +111,7 @@ def test_a_sweep_runs_in_processes_and_an_slo_is_judged_without_running_it_again
     words = "model llama-3.1-8b in bfloat16: at every load 40 requests, prompts "
     assert f"All numbers modelled on H100 SXM 80GB (data sheet), {words}" in shown
     assert "<b>TTFT</b>: time to first token" in shown
-    assert "<b>goodput</b>: requests/s that keep all of them" in shown
+    assert "<b>goodput</b>: requests/s that meet all of them" in shown
     assert "The knee is at 32.0 requests/s" in shown
     assert len(table(app, "Every point")) == 1 + 2 * 3
     before = table(app, "Goodput frontier")
@@ -156,7 +156,7 @@ def test_what_is_done_shows_at_once_and_stays_when_the_rest_is_cancelled(monkeyp
     assert "knee" not in html(app).partition("</style>")[2]
     app.button(key="cancel sweep").click()
     rerun(app)
-    assert "1 of 6 points are done; Run goes on with the rest." in notices(finished(app))
+    assert "1 of 6 points are done; Run computes the rest." in notices(finished(app))
     gate.open.set()
     app.button(key="run sweep").click()
     finished(rerun(app))
@@ -181,7 +181,7 @@ def bring(app: AppTest, data: bytes) -> AppTest:
 def test_a_trace_is_served_at_every_load_and_what_is_scaled_is_said() -> None:
     app = open_page()
     app.radio(key="sweep lengths").set_value("of a trace")
-    assert notices(rerun(app))[-1] == "No trace is chosen: bring a file in the sidebar, under Requests."
+    assert notices(rerun(app))[-1] == "No trace is chosen: upload a file in the sidebar, under Requests."
     lines = "".join(f"{k / 2},{40 + k},8\n" for k in range(40))
     app = bring(app, f"arrival_s,prompt_tokens,output_tokens\n{lines}".encode())
     app.number_input(key="sweep trace scale").set_value(0.5)
@@ -231,7 +231,7 @@ def test_a_link_brings_the_whole_form_back() -> None:
 
 def test_a_link_that_makes_no_sense_is_one_sentence() -> None:
     app = open_page(sweep="chat", seed="<b>")
-    said = "This link can&#x27;t be followed: seed is &#x27;&lt;b&gt;&#x27;, and a whole number is wanted."
+    said = "This link can&#x27;t be followed: seed is &#x27;&lt;b&gt;&#x27;: expected a whole number."
     assert notices(app)[0] == said
     assert said not in notices(rerun(app))
 
@@ -283,11 +283,11 @@ def test_the_slo_of_a_file_is_used_until_another_is_given(file: Path) -> None:
     data = results(open_sweep("mine.parquet", file.read_bytes()), Slo(ttft_ms=40, e2el_ms=900))
     app = opened(data)
     assert "SLO: TTFT ≤ 40 ms, E2E ≤ 900 ms." in html(app)
-    assert "These limits came with the file." in [caption.value for caption in app.caption]
+    assert "These limits are from the file." in [caption.value for caption in app.caption]
     (limit,) = [field for field in app.number_input if field.label == "TTFT, ms at most"]
     limit.set_value(25.0)
     assert "SLO: TTFT ≤ 25 ms, E2E ≤ 900 ms." in html(rerun(app))
-    assert "These limits came with the file." not in [caption.value for caption in app.caption]
+    assert "These limits are from the file." not in [caption.value for caption in app.caption]
     app.get("file_uploader")[0].set_value(("mine.parquet", file.read_bytes(), "application/octet-stream"))
     assert "SLO: TTFT ≤ 500 ms, TPOT ≤ 50 ms." in html(rerun(app))
 

@@ -101,8 +101,8 @@ def test_users_who_wait_come_back_by_a_link(monkeypatch: pytest.MonkeyPatch) -> 
         ({"arrivals": "poisson:-1"}, "arrivals: rate is -1: use 0.000001 to 1,000,000 requests a second"),
         ({"prompt_lengths": "<b>"}, "prompt_lengths: unknown lengths '<b>': write one of fixed:TOKENS"),
         ({"output_lengths": "uniform:1"}, "output_lengths: lengths 'uniform:1' has 1 numbers: write uniform:LOW:HIGH"),
-        ({"num_requests": "99999"}, "num_requests is '99999', and at most 2,000 is wanted"),
-        ({"num_users": "0"}, "num_users is '0', and at least 1 is wanted"),
+        ({"num_requests": "99999"}, "num_requests is '99999': expected at most 2,000"),
+        ({"num_users": "0"}, "num_users is '0': expected at least 1"),
     ],
 )
 def test_a_link_to_traffic_that_cannot_be_is_one_sentence(link: dict[str, str], reason: str) -> None:
@@ -128,7 +128,7 @@ def test_a_trace_goes_to_the_engine_with_its_scaling_and_has_no_link(monkeypatch
     app.selectbox(key="scenario").set_value("trace")
     rerun(app)
     app.button(key="run").click()
-    assert notices(rerun(app)) == ["No trace is chosen: bring a file in the sidebar."]
+    assert notices(rerun(app)) == ["No trace is chosen: upload a file in the sidebar."]
     bring(app, "my trace.csv", CSV)
     app.number_input(key="trace_speed").set_value(2.0)
     app.number_input(key="length_scale").set_value(0.25)

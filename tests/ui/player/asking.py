@@ -35,7 +35,7 @@ class Step:
 
     def holder(self, slot: int) -> str:
         held = [r["request"] for r in self.rows(self.i) if r["slot"] == slot and r["phase"] != Phase.PADDING]
-        return f"r{held[0]}" if held else "nobody"
+        return f"r{held[0]}" if held else "none"
 
     def writes(self, request: int) -> str:
         wrote = any(row["request"] == request and row["token_id"] >= 0 for row in self.rows(self.i))
