@@ -13,6 +13,7 @@ from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.policy import Policy
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import Request, SamplingParams
 
@@ -39,6 +40,9 @@ class CountingExecutor:
         }
         return Result(tokens, MS + plan.num_tokens * MS // 10)
 
+    def forget(self, request_id: int) -> None:
+        """It keeps nothing of requests."""
+
 
 def requests_of(lengths: Sequence[tuple[int, int] | tuple[int, int, float]]) -> list[Request]:
     """Requests from (prompt tokens, output tokens[, arrival in ms])."""
@@ -57,7 +61,7 @@ def engine_of(
     requests: Sequence[Request], policy: str | Policy, config: SchedulerConfig, loop: ClosedLoop | None = None
 ) -> Engine:
     chosen = find_policy(policy) if isinstance(policy, str) else policy
-    return Engine(requests, chosen, CountingExecutor(), config, SHAPE, loop=loop)
+    return Engine(arrival_source(requests, loop), chosen, CountingExecutor(), config, SHAPE)
 
 
 def cut_short(lengths: Sequence[tuple[int, int]], steps: int, think_s: float) -> Recording:

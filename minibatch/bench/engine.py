@@ -28,6 +28,7 @@ from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan, ScheduledSeq, plan_of
 from minibatch.scheduling.request_state import RequestState
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.request import Request, SamplingParams
 
 BLOCK_SIZE = 16
@@ -113,7 +114,9 @@ class Contest:
             block_size=BLOCK_SIZE,
             num_kv_blocks=self._executor.cache.num_kv_blocks,
         )
-        engine = Engine(self.requests, find_policy(policy), self._executor, config, self.model.shape, check=False)
+        engine = Engine(
+            arrival_source(self.requests), find_policy(policy), self._executor, config, self.model.shape, check=False
+        )
         began = time.perf_counter()
         engine.run()
         return time.perf_counter() - began
@@ -248,7 +251,7 @@ def scheduler_share(model: GPT2, requests: Sequence[Request], slots: int) -> flo
     )
     executor = TorchExecutor(model, num_kv_blocks=config.num_kv_blocks, block_size=config.block_size)
     recorder = Recorder()
-    engine = Engine(requests, find_policy("chunked"), executor, config, model.shape, recorder=recorder)
+    engine = Engine(arrival_source(requests), find_policy("chunked"), executor, config, model.shape, recorder=recorder)
     began = time.perf_counter_ns()
     engine.run()
     total_ns = time.perf_counter_ns() - began

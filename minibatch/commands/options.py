@@ -10,13 +10,18 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from minibatch.analysis.registry.modelled import elsewhere
-from minibatch.analysis.registry.models import load_models
+from minibatch.analysis.registry.models import known_model
 from minibatch.commands.traffic import add_traffic, traffic_of
 from minibatch.recording.schema import Clock
 from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling.config import KNOB_HELP, KVLayout, PreemptionMode, SchedulerConfig
 from minibatch.workload.scenarios import SCENARIOS, find_scenario
 
+DTYPE_HELP = (
+    "auto, float32, float64, bfloat16 or float16; of accelerators that have it also float8 (fp8, float8_e4m3fn) or "
+    "float4: weights of that size and all matrix products at that peak, KV in 16 bits. auto is what a config.json "
+    "says, where the accelerator has it"
+)
 _DEFAULTS = SchedulerConfig()
 _CHOICES = {"kv_layout": get_args(KVLayout), "preemption_mode": get_args(PreemptionMode)}
 
@@ -39,9 +44,9 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("model and machine")
     group.add_argument("--model", default="bundled", help="bundled; random:gpt2, -medium, -large, -xl; a GPT-2 "
                        "checkpoint by hub name or folder; or, with --clock modelled, one that `hardware` "
-                       "lists")  # fmt: skip
+                       "lists, or any model's config.json or the folder that holds it")  # fmt: skip
     group.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    group.add_argument("--dtype", default="auto", help="auto, float32, float64, bfloat16 or float16")
+    group.add_argument("--dtype", default="auto", help=DTYPE_HELP)
     group.add_argument("--clock", choices=get_args(Clock), default="measured")
     group.add_argument("--accelerator", metavar="NAME", help="with --clock modelled: instead of this machine, one "
                        "that `hardware` lists, as its data sheet has it")  # fmt: skip
@@ -106,13 +111,13 @@ def _elsewhere(options: argparse.Namespace) -> dict[str, Any]:
         raise ValueError("--tensor-parallel shares a model among accelerators: give --accelerator as well")
     if options.accelerator is not None and options.device != "auto":
         raise ValueError("--device is of this machine and --accelerator of another one: give one of them")
-    registered = load_models().get(options.model)
     if options.clock != "modelled":
         if options.accelerator is not None:
             raise ValueError(
                 "an accelerator that is not here can't be measured: use --accelerator with --clock modelled"
             )
-        if registered is not None and registered.config["model_type"] != "gpt2":
+        known = known_model(options.model)
+        if known is not None and known.config["model_type"] != "gpt2":
             raise ValueError(
                 f"{options.model} is known by its sizes alone, without weights: use it with --clock modelled"
             )

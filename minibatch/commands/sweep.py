@@ -17,13 +17,13 @@ from rich.table import Table
 from rich.text import Text
 
 from minibatch.analysis.formats import three_figures
-from minibatch.analysis.registry.accelerators import find_accelerator
-from minibatch.analysis.registry.models import find_shape
+from minibatch.analysis.registry.claims import find_claim
+from minibatch.analysis.registry.modelled import sizes_and_ceilings
 from minibatch.analysis.slo import parse_slo
 from minibatch.analysis.sweeps.curves import Curve, curves_of
 from minibatch.analysis.sweeps.definition import described
 from minibatch.analysis.sweeps.file import SweepFile, SweepRow, row_of
-from minibatch.commands.options import add_knobs, knobs_of
+from minibatch.commands.options import DTYPE_HELP, add_knobs, knobs_of
 from minibatch.commands.terminal import stop_on_interrupt, wide_console
 from minibatch.engine.sweep import BACKENDS, Point, SweepSpec, executor_of, knob_value, run_points, with_knob
 from minibatch.model.bundled_tokenizer import count_tokens
@@ -34,7 +34,7 @@ from minibatch.workload.demand import Demand, Load, drawn_demand, trace_demand
 from minibatch.workload.lengths import LENGTH_FORMS
 from minibatch.workload.traces import FORMATS, Scaling
 
-MEMORY_SHARE = 0.9
+MEMORY_SHARE = find_claim("vllm-memory-share").value / 100
 """Of device memory, for weights and KV: vLLM's default `gpu_memory_utilization`."""
 _MOST_BLOCKS = 1_000_000
 _DEFAULTS = {
@@ -53,8 +53,9 @@ def add_parser(subparsers: Any) -> None:
         "--accelerator", default="H100", metavar="NAME", help="as `hardware` lists them (default: H100)"
     )
     parser.add_argument("--tensor-parallel", type=int, default=1, metavar="N")
-    parser.add_argument("--model", default="llama-3.1-8b", help="as `hardware` lists them (default: llama-3.1-8b)")
-    parser.add_argument("--dtype", default="auto")
+    parser.add_argument("--model", default="llama-3.1-8b", help="as `hardware` lists them, or a config.json or the "
+                        "folder that holds it (default: llama-3.1-8b)")  # fmt: skip
+    parser.add_argument("--dtype", default="auto", help=DTYPE_HELP)
     parser.add_argument("--seed", type=int, default=0)
     loads = parser.add_argument_group("load, in one of two ways")
     loads.add_argument("--rates", nargs="+", type=float, metavar="R", help="requests/s, whether or not they are served")
@@ -147,8 +148,7 @@ def demand_of(options: argparse.Namespace) -> Demand:
 
 def spec_of(options: argparse.Namespace, demand: Demand) -> SweepSpec:
     """What all points share."""
-    ceilings = find_accelerator(options.accelerator).ceilings(options.dtype, options.tensor_parallel)
-    shape = find_shape(options.model, ceilings.dtype)
+    shape, ceilings = sizes_and_ceilings(options.model, options.accelerator, options.tensor_parallel, options.dtype)
     return SweepSpec(demand, shape, ceilings, options.model, options.seed)
 
 
@@ -198,21 +198,24 @@ def _checked(varied: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
 def _table(curve: Curve, spec: SweepSpec, has_slo: bool) -> Table:
     title = f"{curve.policy}{curve.knobs_in_words}: modelled on {spec.ceilings.device}, {spec.model}"
     table = Table(box=box.SIMPLE_HEAD, title=Text(title), title_justify="left", caption_justify="left")
-    heads = ["completed/s", "tok/s", "TTFT p99", "TPOT p99", "queue", "preempted", "KV", *(["goodput/s"] * has_slo)]
+    rejects = any(row.metrics["num_rejected"] for row in curve.rows)
+    heads = ["completed/s", *(["rejected"] * rejects), "tok/s", "TTFT p99", "TPOT p99", "queue", "preempted", "KV"]
+    heads += ["goodput/s"] * has_slo
     for name in (curve.rows[0].load.kind, *heads, ""):
         table.add_column(name, justify="right")
     for place, row in enumerate(curve.rows):
         mark = "knee" if place == curve.knee.index else ""
-        table.add_row(f"{row.load.value:g}", *_cells(row), *([_number(curve.goodputs[place])] * has_slo), mark)
+        table.add_row(f"{row.load.value:g}", *_cells(row, rejects), *([_number(curve.goodputs[place])] * has_slo), mark)
     table.caption = Text(curve.sentence)
     return table
 
 
-def _cells(row: SweepRow) -> list[str]:
+def _cells(row: SweepRow, rejects: bool) -> list[str]:
     metrics = row.metrics
     usage = metrics["mean_kv_cache_usage"]
     return [
         _number(metrics["request_throughput"]),
+        *([str(metrics["num_rejected"])] * rejects),
         _number(metrics["output_throughput"]),
         *(f"{_number(metrics[name])} ms" for name in ("p99_ttft_ms", "p99_tpot_ms", "mean_queue_time_ms")),
         str(metrics["num_preemptions"]),

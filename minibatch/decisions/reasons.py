@@ -33,6 +33,7 @@ class Code(StrEnum):
     FINISHED_STOP = "finished_stop"
     REJECTED_LENGTH = "rejected_length"
     REJECTED_BLOCKS = "rejected_blocks"
+    ABORTED = "aborted"
 
 
 WAITS = frozenset(code for code in Code if code.startswith("waits_"))
@@ -64,6 +65,7 @@ TEMPLATES: dict[Code, str] = {
     Code.REJECTED_LENGTH: "{request} is rejected: {prompt:prompt token} and {max_tokens} to generate are more than "
     "max_model_len, {max_model_len}",
     Code.REJECTED_BLOCKS: "{request} is rejected: it may need {needs:block}, and the whole pool has {pool}",
+    Code.ABORTED: "{request} is aborted: the client left after {tokens:token}, and gives back {blocks:block}",
 }
 """The sentence of each code. The names in braces are the numbers that a reason of that code holds;
 `{free:block}` reads "1 block" or "4 blocks"."""

@@ -5,16 +5,21 @@ Importing this module imports no torch.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from minibatch.decisions.reasons import Code
+from minibatch.engine.aborts import AbortQueue
 from minibatch.engine.executor import Result
 from minibatch.engine.loop import Engine
+from minibatch.engine.recorder import Recorder
 from minibatch.engine.roofline_executor import PLACEHOLDER_TOKEN, RooflineExecutor
-from minibatch.recording.schema import Clock, Header, Recording, Table
+from minibatch.recording.schema import CODES, Clock, Header, Recording, Table
 from minibatch.roofline.ceilings import Ceilings
 from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling import find_policy
@@ -22,6 +27,7 @@ from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.invariants import InvariantError
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.plan_builder import PolicyError
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import Request, SamplingParams
 
@@ -42,14 +48,17 @@ def replay(recording: Recording, iteration: int) -> Engine:
     written = _Written(recording)
     start = header_at(header, -1)
     config = config_of(start)
+    loop = None if header.closed_loop is None else ClosedLoop(**header.closed_loop)
+    recorder = Recorder()
     engine = Engine(
-        _requests(recording),
+        arrival_source(_requests(recording), loop),
         find_policy(start.policy),
         _Past(recording, written),
         config,
         shape,
         written.eos_token_id,
-        loop=None if header.closed_loop is None else ClosedLoop(**header.closed_loop),
+        recorder=recorder,
+        aborts=_RecordedAborts(recording, recorder),
     )
     try:
         for fork in reversed([*header.forks()]):
@@ -131,6 +140,9 @@ class _Past:
         executor_ns, duration_ns = next(self._times)
         return Result(self._written.next(plan), executor_ns, duration_ns - executor_ns)
 
+    def forget(self, request_id: int) -> None:
+        """It keeps nothing of requests."""
+
 
 class _Future:
     """Takes modelled times, and the recorded tokens."""
@@ -144,6 +156,33 @@ class _Future:
 
     def execute(self, plan: Plan) -> Result:
         return self._roofline.execute(plan)._replace(token_ids=self._written.next(plan))
+
+    def forget(self, request_id: int) -> None:
+        """It keeps nothing of requests."""
+
+
+class _RecordedAborts(AbortQueue):
+    """Requests leave where they are recorded to have left, and others may leave beside them.
+
+    That is behind so many reasons, or, once the run goes another way, at the beginning of the same iteration.
+    """
+
+    def __init__(self, recording: Recording, recorder: Recorder) -> None:
+        super().__init__()
+        self._recorder = recorder
+        reasons = recording.reasons
+        rows = np.flatnonzero(reasons["code"] == CODES.index(Code.ABORTED)).tolist()
+        self._to_come = deque((int(reasons["iteration"][row]), row, int(reasons["request"][row])) for row in rows)
+
+    def has_any(self) -> bool:
+        return bool(self._to_come) or super().has_any()
+
+    def take(self, num_arrived: int) -> Sequence[int]:
+        here = (self._recorder.num_iterations, self._recorder.num_reasons)
+        # One at a time: the next one stands behind the reason that this one leaves.
+        if self._to_come and self._to_come[0][:2] <= here:
+            self.put(self._to_come.popleft()[2])
+        return super().take(num_arrived)
 
 
 def _run_to(engine: Engine, iteration: int) -> None:

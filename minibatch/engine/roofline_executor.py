@@ -71,3 +71,6 @@ class RooflineExecutor:
         tokens = dict.fromkeys(writers, PLACEHOLDER_TOKEN)
         # Rounded up: an iteration that does something takes time.
         return Result(tokens, math.ceil(seconds * 1e9), costs=costs)
+
+    def forget(self, request_id: int) -> None:
+        """It keeps nothing of requests."""

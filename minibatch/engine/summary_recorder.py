@@ -124,6 +124,14 @@ class SummaryRecorder:
             )
         )  # fmt: skip
 
+    def abort(self, request: RequestState, block_table: Sequence[int]) -> None:
+        """Drop a request that leaves unfinished: it counts among the arrivals alone."""
+        key = request.request_id
+        self._writers.discard(request)
+        self._waits.pop(key, None)
+        for times in (self._scheduled, self._first, self._paused):
+            times.pop(key, None)
+
     def outcome(self, is_complete: bool) -> RunSummary:
         """Everything so far."""
         rows = np.array(self._rows, dtype=np.int64).reshape(-1, len(REQUEST_COLUMNS))

@@ -28,6 +28,7 @@ from minibatch.scheduling import POLICIES, find_policy
 from minibatch.scheduling.config import KVLayout, PreemptionMode, SchedulerConfig
 from minibatch.scheduling.plan import ScheduledSeq
 from minibatch.scheduling.request_state import RequestState
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.request import Request, SamplingParams
 
 ROUNDING = 1e-3
@@ -122,7 +123,7 @@ def _verify_one(
 ) -> TokenCheck:  # fmt: skip
     config = workload.config(layout, mode)
     executor = TorchExecutor(model, num_kv_blocks=config.num_kv_blocks, block_size=config.block_size)
-    engine = Engine(workload.requests, find_policy(policy), executor, config, model.shape)
+    engine = Engine(arrival_source(workload.requests), find_policy(policy), executor, config, model.shape)
     engine.run()
     ties, wrong = 0, []
     for state, tokens in zip(engine.requests, expected, strict=True):

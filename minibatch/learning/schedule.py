@@ -14,6 +14,7 @@ from minibatch.roofline.costs import Costs, ModelShape
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.request import NANOSECONDS, Request, SamplingParams
 
 PAD = "pad"
@@ -68,6 +69,9 @@ class _UnitExecutor:
     def execute(self, plan: Plan) -> Result:
         tokens = {seq.request.request_id: 0 for seq in plan.seqs if seq.samples}
         return Result(tokens, NANOSECONDS, costs=Costs())
+
+    def forget(self, request_id: int) -> None:
+        """It keeps nothing of requests."""
 
 
 def solve(requests: Sequence[tuple[int, int]], policy: str, slots: int) -> Exercise:
@@ -135,7 +139,7 @@ def _rows(asked: Sequence[ExerciseRequest], policy: str, slots: int) -> list[tup
         rows.extend([(IDLE,) * slots] * (step - len(rows)))  # steps in which no request was there
         rows.append(tuple(cells))
 
-    Engine(requests, find_policy(policy), _UnitExecutor(), config, _TINY).run(on_step)
+    Engine(arrival_source(requests), find_policy(policy), _UnitExecutor(), config, _TINY).run(on_step)
     return rows
 
 

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from minibatch.reading.files import read_file
+from minibatch.reading.values import check_values, parse_json
 from minibatch.recording.schema import (
     BLOCK_COLUMNS,
     ENTRY_COLUMNS,
@@ -34,6 +36,12 @@ from minibatch.recording.validation import LIMIT, check
 MAGIC = b"MINIBATCH-RECORDING "
 MAX_BYTES = 1 << 30
 """Most bytes of JSON that a file may unpack to."""
+_SMALL, _DENSEST = 32 << 20, 50
+"""What a file unpacks to is at most so many bytes, or so many times what it has itself: runs unpack to 5 to 20."""
+_MOST_RUNS, _MOST_SLOTS, _MOST_FORKS = 64, 1 << 17, 50
+"""Of a file, and of a run; slots are those of all runs together."""
+_DEEPEST = 16 + _MOST_FORKS
+"""Of its JSON: every fork of a fork is a level more."""
 
 
 class RecordingError(ValueError):
@@ -59,13 +67,16 @@ def loads(data: bytes, name: str = "the recording") -> list[Recording]:
         )
     runs = _parse(_unpack(body, name), name)
     try:
-        return [_from_json(run) for run in runs]
+        recordings = [_from_json(run) for run in runs]
+        _check_size(recordings)
+        check_values(runs, _DEEPEST)
+        return recordings
     except KeyError as error:
         raise RecordingError(f"{name} is damaged: {error.args[0]!r} is missing") from error
     except (TypeError, AttributeError) as error:  # a list where an object should be, and so on
         raise RecordingError(f"{name} is damaged: its parts are not of the kinds that SCHEMA.md says") from error
     except (ValueError, OverflowError) as error:
-        raise RecordingError(f"{name} is damaged: {error}") from error
+        raise RecordingError(f"{name} is damaged: {str(error)[:300]}") from error
 
 
 def save(path: Path, runs: Sequence[Recording]) -> None:
@@ -75,7 +86,7 @@ def save(path: Path, runs: Sequence[Recording]) -> None:
 
 def load(path: Path) -> list[Recording]:
     """Read a file. OSError if it can't be read, RecordingError if it is not a whole recording."""
-    return loads(path.read_bytes(), str(path))
+    return loads(read_file(path, MAX_BYTES), str(path))
 
 
 def check_writable(path: Path) -> None:
@@ -117,11 +128,12 @@ def _target(path: Path) -> Path:
 def _unpack(body: bytes, name: str) -> bytes:
     unpacker = zlib.decompressobj()
     try:
-        text = unpacker.decompress(body, MAX_BYTES)
+        most = min(MAX_BYTES, max(_SMALL, _DENSEST * len(body)))
+        text = unpacker.decompress(body, most)
     except zlib.error as error:
         raise RecordingError(f"{name} is damaged: its data do not unpack ({error})") from error
     if unpacker.unconsumed_tail:
-        raise RecordingError(f"{name} is too large: it unpacks to more than {MAX_BYTES >> 20:,} MiB")
+        raise RecordingError(f"{name} is too large: it unpacks to more than {most >> 20:,} MiB")
     if not unpacker.eof:
         raise RecordingError(f"{name} is cut short: {len(body):,} bytes of data, and more should follow")
     if unpacker.unused_data:
@@ -131,11 +143,13 @@ def _unpack(body: bytes, name: str) -> bytes:
 
 def _parse(text: bytes, name: str) -> list[Any]:
     try:
-        runs = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise RecordingError(f"{name} is damaged: its data are not JSON") from error
+        runs = parse_json(text, _DEEPEST, odd_numbers=True)
+    except ValueError as error:
+        raise RecordingError(f"{name} is damaged: {error}") from error
     if not isinstance(runs, list) or not runs or not all(isinstance(run, dict) for run in runs):
         raise RecordingError(f"{name} is damaged: it holds no list of runs")
+    if len(runs) > _MOST_RUNS:
+        raise RecordingError(f"{name} holds {len(runs):,} runs: keep up to {_MOST_RUNS} in a file")
     return runs
 
 
@@ -162,7 +176,7 @@ def _from_json(data: dict[str, Any]) -> Recording:
         entries=_table(data, "entries", ENTRY_COLUMNS),
         blocks=_table(data, "blocks", BLOCK_COLUMNS),
         reasons=_table(data, "reasons", REASON_COLUMNS),
-        reason_numbers=tuple(tuple(numbers) for numbers in data["reason_numbers"]),
+        reason_numbers=_numbers(data["reason_numbers"]),
     )
     check(run)
     return run
@@ -176,6 +190,19 @@ def _fields(kind: type, values: dict[str, Any]) -> dict[str, Any]:
     if missing := known - set(values):
         raise ValueError(f"its field {sorted(missing)[0]!r} is missing")
     return values
+
+
+def _check_size(runs: Sequence[Recording]) -> None:
+    """ValueError where views of the runs would take long whatever the file's size."""
+    if (slots := sum(run.num_slots for run in runs)) > _MOST_SLOTS:
+        raise ValueError(f"its runs have {slots:,} slots together, and {_MOST_SLOTS:,} are the most that is shown")
+
+
+def _numbers(rows: Any) -> tuple[tuple[int, ...], ...]:
+    numbers = tuple(map(tuple, rows))
+    if not all(type(number) is int and abs(number) < LIMIT for row in numbers for number in row):
+        raise ValueError("reason_numbers holds what is no whole number below 2**53")
+    return numbers
 
 
 def _table(data: dict[str, Any], name: str, columns: tuple[str, ...]) -> Table:

@@ -22,6 +22,7 @@ class FinishReason(StrEnum):
 
     LENGTH = "length"
     STOP = "stop"
+    ABORT = "abort"
     REJECTED = "rejected"
 
 

@@ -105,6 +105,22 @@ class SchedulerState:
             request.finish_reason = FinishReason.LENGTH
         return self._finish(ended)
 
+    def abort(self, request_id: int) -> tuple[RequestState, list[int]] | None:
+        """Let a request go wherever it is; returned with the blocks that it gives back.
+
+        None where no such request waits or runs. One that runs leaves its slot as if it had finished.
+        """
+        queues = (self.running, self.swapped, self.waiting)
+        found = next((r for queue in queues for r in queue if r.request_id == request_id), None)
+        if found is None:
+            return None
+        found.finish_reason = FinishReason.ABORT
+        if found.status is RequestStatus.RUNNING:
+            return self._finish([found])[0]
+        (self.swapped if found.status is RequestStatus.SWAPPED else self.waiting).remove(found)
+        found.status = RequestStatus.FINISHED
+        return found, []
+
     def change(self, config: SchedulerConfig, hold_slots: bool) -> None:
         """Go on with other knobs. Requests stay where they are, whatever knobs they came in under.
 

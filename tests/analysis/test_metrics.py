@@ -18,9 +18,14 @@ from minibatch.analysis.ledger import request_ledger, slot_ledger
 from minibatch.analysis.metrics import compute_metrics, latencies_ns
 from minibatch.analysis.summarise import completed_requests, inter_token_ns
 from minibatch.analysis.timeline import Timeline
+from minibatch.engine.executor import Result
+from minibatch.engine.loop import Engine
 from minibatch.recording.schema import Recording
+from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
-from tests.helpers import MS, record, requests_of
+from minibatch.scheduling.plan import Plan
+from minibatch.workload.arrival_source import OpenArrivals
+from tests.helpers import MS, SHAPE, CountingExecutor, header_of, record, requests_of
 
 THREE = [(3, 2), (5, 4), (2, 2)]
 
@@ -53,6 +58,29 @@ def test_latencies_are_as_vllm_defines_them(continuous):
     assert tpot == [1.2, 1.2, pytest.approx((6.5 - 1.8) / 3, abs=1e-6)]
     assert sorted(ms_of(inter_token_ns(Timeline(continuous)))) == [1.1, 1.2, 1.2, 1.2, 2.4]
     assert ms_of(rows["first_scheduled_ns"] - rows["arrival_ns"]) == [0.0, 3.0, 0.0]
+
+
+def test_tpot_leaves_the_first_token_out():
+    """TTFT 600 ms, E2E 1,600 ms, 11 tokens: 100 ms here and in vLLM, where a mean over all tokens has 145 ms."""
+
+    class Slow(CountingExecutor):
+        def execute(self, plan: Plan) -> Result:
+            return super().execute(plan)._replace(duration_ns=(100 if plan.num_tokens == 1 else 600) * MS)
+
+    config = SchedulerConfig(max_num_seqs=1, max_num_batched_tokens=64, max_model_len=64)
+    engine = Engine(OpenArrivals(requests_of([(8, 11)])), find_policy("continuous"), Slow(), config, SHAPE)
+    engine.run()
+    metrics = compute_metrics(engine.recording(header_of(engine)))
+    assert (metrics["mean_ttft_ms"], metrics["mean_e2el_ms"], metrics["total_output_tokens"]) == (600, 1600, 11)
+    assert metrics["mean_tpot_ms"] == metrics["mean_itl_ms"] == 100
+    assert metrics["mean_e2el_ms"] / metrics["total_output_tokens"] == pytest.approx(145.45, abs=0.01)
+
+
+def test_a_request_of_one_token_has_no_tpot():
+    metrics = compute_metrics(run("chunked", [(3, 1), (5, 1)]))
+    assert metrics["completed"] == 2
+    assert metrics["mean_tpot_ms"] is None
+    assert metrics["mean_itl_ms"] is None
 
 
 def test_throughput_and_statistics(continuous):

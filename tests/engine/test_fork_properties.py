@@ -21,6 +21,7 @@ from minibatch.roofline.ceilings import Ceilings
 from minibatch.scheduling import POLICIES, find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.request import Request
 from tests.helpers import SHAPE, header_of, requests_of, token_of
 from tests.scheduling.test_properties import ledgers_sum
@@ -63,17 +64,20 @@ class Device:
         }
         return Result(tokens, self._random.randrange(100_000, 5_000_000))
 
+    def forget(self, request_id: int) -> None:
+        """It keeps nothing of requests."""
+
 
 def modelled(workload: Sequence, policy: str, config: SchedulerConfig, steps: int | None = None) -> Recording:
     executor = RooflineExecutor(SHAPE, CEILINGS, block_size=config.block_size)
-    return run(Engine(requests_of(workload), find_policy(policy), executor, config, SHAPE), steps)
+    return run(Engine(arrival_source(requests_of(workload)), find_policy(policy), executor, config, SHAPE), steps)
 
 
 def measured(workload: Sequence, policy: str, config: SchedulerConfig, steps: int | None = None) -> Recording:
     requests: list[Request] = [
         replace(request, sampling=replace(request.sampling, ignore_eos=False)) for request in requests_of(workload)
     ]
-    return run(Engine(requests, find_policy(policy), Device(), config, SHAPE, eos_token_id=40), steps)
+    return run(Engine(arrival_source(requests), find_policy(policy), Device(), config, SHAPE, eos_token_id=40), steps)
 
 
 def run(engine: Engine, steps: int | None) -> Recording:

@@ -16,6 +16,7 @@ from minibatch.engine.summary_recorder import SummaryRecorder
 from minibatch.recording.run_summary import RunSummary, gap_bin, gap_bins, gap_values, lowest_gap
 from minibatch.scheduling import POLICIES, find_policy
 from minibatch.scheduling.config import SchedulerConfig
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.arrivals import ClosedLoop
 from tests.engine.test_fast_forward import SLOW, loops
 from tests.helpers import SHAPE, header_of, requests_of
@@ -31,8 +32,8 @@ def engine(
 ) -> Engine:
     executor = RooflineExecutor(SHAPE, SLOW, block_size=config.block_size)
     return Engine(
-        requests_of(workload), find_policy(policy), executor, config, SHAPE,
-        loop=loop, fast_forward=tally is not None, recorder=tally,
+        arrival_source(requests_of(workload), loop), find_policy(policy), executor, config, SHAPE,
+        fast_forward=tally is not None, recorder=tally,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from html import escape
 import pandas as pd
 
 from minibatch.analysis.metrics import compute_metrics
-from minibatch.analysis.shown_metrics import ROWS, best_of_row
+from minibatch.analysis.shown_metrics import COUNTS, HEADLINES, ROWS, best_of_row
 from minibatch.recording.schema import Recording
 
 
@@ -35,6 +35,12 @@ def metrics_frame(recordings: Sequence[Recording]) -> pd.DataFrame:
         line |= {f"best {policy}": mark for policy, mark in zip(policies, best, strict=True)}
         lines.append(line)
     return pd.DataFrame(lines).set_index("key")
+
+
+def shown_first(frame: pd.DataFrame, policies: Sequence[str]) -> list[str]:
+    """The keys of the few rows that stand above all; how many requests were served where some were rejected."""
+    rejected = frame.loc["num_rejected", [f"shown {policy}" for policy in policies]]
+    return list(HEADLINES if (rejected == "0").all() else (*COUNTS, *HEADLINES))
 
 
 def metrics_html(frame: pd.DataFrame, policies: Sequence[str], caption: str, grouped: bool) -> str:

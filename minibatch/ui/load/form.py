@@ -21,7 +21,7 @@ from minibatch.ui.shared.choices import models_offered
 from minibatch.ui.shared.knobs import knob_widget
 from minibatch.ui.shared.link_values import LinkError
 from minibatch.ui.shared.machine import MachineChoice, fewest_devices, numbers_of_devices
-from minibatch.ui.shared.machine_form import figures_html, published
+from minibatch.ui.shared.machine_form import ANOTHER, another_model, figures_html, published
 from minibatch.ui.shared.notices import Notice, as_label, show
 from minibatch.ui.shared.summary import sentence_case
 from minibatch.ui.shared.uploads import MOST_BYTES
@@ -143,7 +143,9 @@ def _machine(preset: SweepPreset, name: str) -> MachineChoice:
     accelerator = choose(
         "Accelerator", list(titles), f"sweep accelerator {name}", titles.__getitem__, otherwise=preset.accelerator
     )
-    model = choose("Model", models_offered("modelled"), f"sweep model {name}", otherwise=preset.model)
+    model = choose("Model", [*models_offered("modelled"), ANOTHER], f"sweep model {name}", otherwise=preset.model)
+    if model == ANOTHER:
+        model = another_model(f"sweep another {name}", "modelled")
     num_devices = choose(
         "Tensor-parallel devices", numbers_of_devices(model), f"sweep devices {accelerator} {model}",
         otherwise=fewest_devices(accelerator, model),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from minibatch.analysis.formats import percent, plural, three_figures
+from minibatch.analysis.formats import count, percent, plural, three_figures
 from minibatch.analysis.slo import Slo
 from minibatch.analysis.sweeps.alerts import Alarm, Alert, alerts
 from minibatch.analysis.sweeps.curves import Curve
@@ -94,12 +94,13 @@ def _sentences(off: Sequence[Alert]) -> list[str]:
 
 def points_html(curves: Sequence[Curve], slo: Slo | None) -> str:
     """Every point: what the charts show, and what they leave out."""
+    rejects = any(row.metrics["num_rejected"] for curve in curves for row in curve.rows)
     heads = [
-        unit_of(curves[0].rows), "completed/s", "tokens/s", "TTFT p99", "TPOT p99", "ITL p99", "queue", "preempted",
-        "KV", *(["goodput/s", "met SLO"] if slo else []), "",
+        unit_of(curves[0].rows), "completed/s", *(["rejected"] if rejects else []), "tokens/s", "TTFT p99", "TPOT p99",
+        "ITL p99", "queue", "preempted", "KV", *(["goodput/s", "met SLO"] if slo else []), "",
     ]  # fmt: skip
     rows = [
-        (name_of(curve) if place == 0 else "", _cells(curve, place, slo is not None))
+        (name_of(curve) if place == 0 else "", _cells(curve, place, slo is not None, rejects))
         for curve in curves
         for place in range(len(curve.rows))
     ]
@@ -108,7 +109,7 @@ def points_html(curves: Sequence[Curve], slo: Slo | None) -> str:
     return _table(heads, rows, caption)
 
 
-def _cells(curve: Curve, place: int, has_slo: bool) -> list[str]:
+def _cells(curve: Curve, place: int, has_slo: bool, rejects: bool) -> list[str]:
     row = curve.rows[place]
     metrics = row.metrics
     names = ("p99_ttft_ms", "p99_tpot_ms", "p99_itl_ms", "mean_queue_time_ms")
@@ -116,6 +117,7 @@ def _cells(curve: Curve, place: int, has_slo: bool) -> list[str]:
     cells = [
         three_figures(row.load.value),
         three_figures(curve.throughputs[place]),
+        *([count(metrics["num_rejected"])] * rejects),
         three_figures(metrics["output_throughput"]),
         *(three_figures(metrics[name]) for name in names),
         three_figures(preempted(row)),

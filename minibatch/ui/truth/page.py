@@ -33,6 +33,11 @@ LEFT_OUT = (
     "within a batch, that some sizes of matrices suit the kernels better than others, what the caches still hold "
     "from the iteration before, and whatever else the machine was doing."
 )
+BARE = (
+    "An accelerator by its data sheet is not calibrated: its modelled times are those of a bare roofline, in which "
+    "every kernel reaches its ceiling and nothing else takes time. A real engine takes longer. Trust the shape of "
+    "such curves, and read their times as the best case."
+)
 _TICKET = "calibration ticket"
 
 
@@ -45,6 +50,7 @@ def page() -> None:
         "<div class='mb-head'><h1>How true is this?</h1><p class='mb-watch'>Modelled durations come from a formula. "
         "Here it is compared with steps of the real engine that it was not fitted to.</p></div>"
     )
+    st.html(f"<p class='mb-watch'>{BARE}</p>")
     found = _remembered()
     _calibration()
     if not found:
