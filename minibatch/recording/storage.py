@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from minibatch.reading.files import read_file
-from minibatch.reading.values import parse_json
+from minibatch.reading.values import check_values, parse_json
 from minibatch.recording.schema import (
     BLOCK_COLUMNS,
     ENTRY_COLUMNS,
@@ -69,13 +69,14 @@ def loads(data: bytes, name: str = "the recording") -> list[Recording]:
     try:
         recordings = [_from_json(run) for run in runs]
         _check_size(recordings)
+        check_values(runs, _DEEPEST)
         return recordings
     except KeyError as error:
         raise RecordingError(f"{name} is damaged: {error.args[0]!r} is missing") from error
     except (TypeError, AttributeError) as error:  # a list where an object should be, and so on
         raise RecordingError(f"{name} is damaged: its parts are not of the kinds that SCHEMA.md says") from error
     except (ValueError, OverflowError) as error:
-        raise RecordingError(f"{name} is damaged: {error}") from error
+        raise RecordingError(f"{name} is damaged: {str(error)[:300]}") from error
 
 
 def save(path: Path, runs: Sequence[Recording]) -> None:
@@ -142,7 +143,7 @@ def _unpack(body: bytes, name: str) -> bytes:
 
 def _parse(text: bytes, name: str) -> list[Any]:
     try:
-        runs = parse_json(text, _DEEPEST)
+        runs = parse_json(text, _DEEPEST, odd_numbers=True)
     except ValueError as error:
         raise RecordingError(f"{name} is damaged: {error}") from error
     if not isinstance(runs, list) or not runs or not all(isinstance(run, dict) for run in runs):

@@ -153,9 +153,10 @@ def read_sweep(path: Path) -> SavedSweep:
     try:
         slo = described.get("slo")
         rows = [_row(values) for values in table.to_pylist()]
-        return SavedSweep(described["study"], rows, None if slo is None else _slo(path, slo))
+        spec = described["study"]
     except (TypeError, KeyError, AttributeError, ValueError):
         raise ValueError(f"{path} has columns that this program does not know: run the sweep again") from None
+    return SavedSweep(spec, rows, None if slo is None else _slo(path, slo))
 
 
 def _table(path: Path) -> pa.Table:
