@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import zlib
-from typing import Any
 
 from minibatch.engine.watch import RunWatch
 from minibatch.recording.part import RecordingPart
@@ -13,31 +12,31 @@ from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.player.live_payload import LivePayload
 from minibatch.ui.player.payload import pack
 from tests.helpers import engine_of, header_of, requests_of
+from tests.ui.player.conftest import Modules
 
 CONFIG = SchedulerConfig(max_num_seqs=4, num_kv_blocks=24, block_size=4, max_model_len=64, watermark=0)
 
 COLUMNS = ["start", "end", "executor", "flops", "written", "finished", "numWaiting", "heldSlots", "ttftP95"]
 JOIN = """
-async (texts) => {
-  const { LiveParts } = await import("/core/parts.js");
-  const { inflate, unpack } = await import("/core/payload.js");
+  const { LiveParts } = await load("core/parts.js");
+  const { inflate, unpack } = await load("core/payload.js");
   const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const live = new LiveParts();
   const told = [];
   let joined = null;
-  for (const text of texts.parts) {
+  for (const text of argument.parts) {
     told.push([live.add(await inflate(bytes(text))), live.num]);
     if (told.at(-1)[0]) joined = live.join();
   }
-  const whole = await unpack(bytes(texts.whole));
+  const whole = await unpack(bytes(argument.whole));
   const of = ({ runs }) => runs.map((run) => ({
     label: run.label, n: run.n, complete: run.complete,
-    columns: texts.columns.map((name) => Array.from(run[name], (value) => (Number.isNaN(value) ? null : value))),
+    columns: argument.columns.map((name) => Array.from(run[name], (value) => (Number.isNaN(value) ? null : value))),
     entries: Object.entries(run.entries).map(([name, values]) => [name, [...values]]),
     requests: run.requests, reasons: run.reasons, owners: [...run.ownersAt(run.n)],
   }));
-  return { told, joined: of(joined), whole: of(whole), words: Boolean(joined.words.templates), sources: Object.keys(joined.sources) };
-}
+  const { words, sources } = joined;
+  return { told, joined: of(joined), whole: of(whole), words: Boolean(words.templates), sources: Object.keys(sources) };
 """
 
 
@@ -59,7 +58,7 @@ def text(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def test_parts_join_to_the_whole_run(page: Any) -> None:
+def test_parts_join_to_the_whole_run(player: Modules) -> None:
     """Two runs; the second message repeats a part, and one is lost on the way."""
     (static, some), (chunked, others) = watched("static", 7), watched("chunked", 5)
     live, messages = LivePayload("a stream", ("static", "chunked")), []
@@ -68,7 +67,7 @@ def test_parts_join_to_the_whole_run(page: Any) -> None:
         live.extend(parts[:k])
         messages.append(live.since(max(0, k - 2)))
     lost = live.since(live.num_parts)
-    found = page.evaluate(
+    found = player.run(
         JOIN,
         {
             "parts": [text(lost), *map(text, messages), text(lost)],
