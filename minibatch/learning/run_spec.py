@@ -41,6 +41,9 @@ _MOST_PLANS_TOGETHER = 60_000
 _SLOTS = 16
 """As many as can be told apart on a screen."""
 _POOL = 4096
+_CHECKED = 2048
+"""KV blocks: every plan is checked against all of the pool, so it counts once more for each so many."""
+_MOST_BLOCKS = 1 << 16
 _BUDGET = 512
 
 Spec = Mapping[str, Any]
@@ -66,6 +69,8 @@ def check_spec(spec: Any) -> None:
     for policy in policies:
         if not isinstance(policy, str) or policy not in POLICIES:
             raise ValueError(f"there is no policy {short(policy)}: use some of {', '.join(POLICIES)}")
+    if (blocks := spec.get("knobs", {}).get("num_kv_blocks") or 0) > _MOST_BLOCKS:
+        raise ValueError(f"num_kv_blocks is {blocks:,}: use up to {_MOST_BLOCKS:,} in a lesson")
     if "requests" in spec:
         _check_requests(spec["requests"])
     count = spec.get("traffic", {}).get("num_requests") or 0
@@ -142,14 +147,16 @@ def _run(spec_text: str) -> tuple[tuple[Recording, ...], int]:
     from minibatch.engine.session import Job, run_job
 
     left = _MOST_PLANS
+    each = 1
 
     def is_too_long() -> bool:
         nonlocal left
-        left -= 1
+        left -= each
         return left < 0
 
     with tempfile.TemporaryDirectory() as folder:
         settings = _workload(spec, Path(folder))
+        each += settings["config"].num_kv_blocks // _CHECKED
         runs = run_job(Job(**settings, clock="modelled", seed=spec.get("seed", 0)), should_stop=is_too_long)
     if left < 0:
         raise ValueError(f"the run plans over {_MOST_PLANS:,} batches: use fewer or shorter requests, or more slots")
