@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minibatch.engine.fork_diff import diff_forks
+from minibatch.engine.headers import forked_header
 from minibatch.engine.loop import Engine
 from minibatch.engine.replay import config_of, header_at, replay, turn
 from minibatch.recording.schema import Header, Recording
@@ -93,16 +94,7 @@ def _value(knob: str, value: Any) -> Any:
 
 def _record(engine: Engine, original: Recording, base: Header, fork: dict[str, Any]) -> Recording:
     """What `engine` has done, with the header of a fork and the text that `original` has."""
-    config = engine.state.config
-    header = replace(
-        base,
-        policy=engine.policy.name,
-        clock="modelled",
-        token_budget=engine.policy.token_budget(config),
-        config=asdict(config),
-        fork=fork | {"clock": base.clock, "earlier": base.fork},
-    )
-    recording = engine.recording(header)
+    recording = engine.recording(forked_header(engine, base, fork))
     entries = recording.entries
     written = np.bincount(entries["request"][entries["token_id"] >= 0], minlength=len(recording.requests)).tolist()
     requests = (

@@ -28,6 +28,8 @@ from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.request_state import FinishReason, RequestState
 
 Ints = npt.NDArray[np.int64]
+Rows = tuple[int, int, int, int]
+"""Of iterations, entries, blocks and reasons."""
 
 _CODE_NUMBER = {code: number for number, code in enumerate(CODES)}
 
@@ -124,6 +126,17 @@ class Recorder:
         self.note(Reason(Code.ABORTED, request.request_id, numbers))
         self._blocks.extend_rows((self.num_iterations, block, -1) for block in block_table)
 
+    def since(self, rows: Rows) -> tuple[tuple[Table, Table, Table, Table], list[tuple[int, ...]], Rows]:
+        """What comes behind so many rows of iterations, entries, blocks and reasons.
+
+        Returns those tables, the numbers of the reasons, and how many rows there are now. It costs
+        what is new, unless `recording` is called in between.
+        """
+        tables = (self._iterations, self._entries, self._blocks, self._reasons)
+        first, second, third, fourth = (table.since(row) for table, row in zip(tables, rows, strict=True))
+        now = (len(self._iterations), len(self._entries), len(self._blocks), len(self._reasons))
+        return (first, second, third, fourth), self._numbers[rows[3] :], now
+
     def recording(
         self, header: Header, requests: Sequence[RequestState], pieces: Sequence[Sequence[str]], complete: bool
     ) -> Recording:
@@ -165,6 +178,7 @@ class _Rows:
         self._names = names
         self._blocks: list[Ints] = []
         self._latest: list[tuple[int, ...]] = []
+        self._num_settled = 0
 
     def append(self, row: tuple[int, ...]) -> None:
         self._latest.append(row)
@@ -175,6 +189,7 @@ class _Rows:
     def extend(self, rows: Ints) -> None:
         """(num_rows, num_columns) rows."""
         self._settle()
+        self._num_settled += len(rows)
         self._blocks.append(rows)
 
     def table(self) -> Table:
@@ -184,8 +199,24 @@ class _Rows:
         rows = self._blocks[0] if self._blocks else np.empty((0, len(self._names)), dtype=np.int64)
         return dict(zip(self._names, np.ascontiguousarray(rows.T), strict=True))
 
+    def __len__(self) -> int:
+        return self._num_settled + len(self._latest)
+
+    def since(self, row: int) -> Table:
+        """The rows from `row` on."""
+        self._settle()
+        left, blocks = self._num_settled - row, []
+        for block in reversed(self._blocks):
+            if left <= 0:
+                break
+            blocks.append(block[-left:])
+            left -= len(block)
+        rows = np.concatenate(blocks[::-1]) if blocks else np.empty((0, len(self._names)), dtype=np.int64)
+        return dict(zip(self._names, np.ascontiguousarray(rows.T), strict=True))
+
     def _settle(self) -> None:
         if self._latest:
+            self._num_settled += len(self._latest)
             self._blocks.append(np.array(self._latest, dtype=np.int64))
             self._latest = []
 

@@ -34,7 +34,6 @@ def pack(
     recordings: Sequence[Recording],
     options: Mapping[str, Any] | None = None,
     labels: Sequence[str] | None = None,
-    level: int = 9,
 ) -> bytes:
     """`recordings` and the player's `options` as bytes.
 
@@ -46,7 +45,6 @@ def pack(
 
     Args:
         labels: names of the lanes, where two have one policy.
-        level: of zlib; a live view packs twice a second and takes a lower one.
     """
     shared = _Shared()
     columns: list[bytes] = []
@@ -65,6 +63,11 @@ def pack(
         "texts": shared.texts,
         "options": dict(options or {}),
     }
+    return deflated(head, columns)
+
+
+def deflated(head: Mapping[str, Any], columns: Iterable[bytes], level: int = 9) -> bytes:
+    """The bytes of a payload."""
     text = json.dumps(head, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return zlib.compress(text.encode() + b"\n" + b"".join(columns), level)
 
@@ -108,12 +111,27 @@ def _policies(recordings: Sequence[Recording]) -> list[str]:
 
 
 def _run(recording: Recording, label: str, shared: _Shared, columns: list[bytes]) -> dict[str, Any]:
-    header = recording.header
-    policy = POLICIES.get(header.policy)
     requests = [
         [recording.arrived_ns(i), request.num_prompt_tokens, request.max_tokens, request.prompt]
         for i, request in enumerate(recording.requests)
     ]
+    return {
+        **run_fields(recording.header, label),
+        "requests": shared.index(shared.requests, requests),
+        "texts": shared.index(shared.texts, [request.pieces for request in recording.requests]),
+        "finish": [request.finish_reason for request in recording.requests],
+        "columns": pack_columns(recording, columns),
+    }
+
+
+def pack_columns(recording: Recording, columns: list[bytes]) -> dict[str, int]:
+    """Append all columns of a run; returns their lengths by name."""
+    return {name: _column(values, columns) for name, values in _columns(recording)}
+
+
+def run_fields(header: Header, label: str) -> dict[str, Any]:
+    """What the player is told of a run beside its rows."""
+    policy = POLICIES.get(header.policy)
     return {
         "label": label,
         "policy": header.policy,
@@ -127,14 +145,10 @@ def _run(recording: Recording, label: str, shared: _Shared, columns: list[bytes]
         "complete": header.complete,
         "budget": header.token_budget,
         "config": dict(header.config),
-        "slots": recording.num_slots,
-        "numBlocks": recording.num_kv_blocks,
+        "slots": header.largest("max_num_seqs"),
+        "numBlocks": header.largest("num_kv_blocks"),
         "ceilings": _ceilings(header),
         "fork": dict(header.fork) if header.fork else None,
-        "requests": shared.index(shared.requests, requests),
-        "texts": shared.index(shared.texts, [request.pieces for request in recording.requests]),
-        "finish": [request.finish_reason for request in recording.requests],
-        "columns": {name: _column(values, columns) for name, values in _columns(recording)},
     }
 
 
