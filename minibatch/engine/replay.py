@@ -5,21 +5,18 @@ Importing this module imports no torch.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from minibatch.decisions.reasons import Code
-from minibatch.engine.aborts import AbortQueue
+from minibatch.engine.aborts import RecordedAborts
 from minibatch.engine.executor import Result
 from minibatch.engine.loop import Engine
 from minibatch.engine.recorder import Recorder
 from minibatch.engine.roofline_executor import PLACEHOLDER_TOKEN, RooflineExecutor
-from minibatch.recording.schema import CODES, Clock, Header, Recording, Table
+from minibatch.recording.schema import Clock, Header, Recording, Table
 from minibatch.roofline.ceilings import Ceilings
 from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling import find_policy
@@ -60,7 +57,7 @@ def replay(recording: Recording, iteration: int) -> Engine:
         shape,
         written.eos_token_id,
         recorder=recorder,
-        aborts=_RecordedAborts(recording, recorder),
+        aborts=RecordedAborts(recording, recorder),
     )
     try:
         for fork in reversed([*header.forks()]):
@@ -157,30 +154,6 @@ class _Future:
 
     def forget(self, request_id: int) -> None:
         """It keeps nothing of requests."""
-
-
-class _RecordedAborts(AbortQueue):
-    """Requests leave where they are recorded to have left, and others may leave beside them.
-
-    That is behind so many reasons, or, once the run goes another way, at the beginning of the same iteration.
-    """
-
-    def __init__(self, recording: Recording, recorder: Recorder) -> None:
-        super().__init__()
-        self._recorder = recorder
-        reasons = recording.reasons
-        rows = np.flatnonzero(reasons["code"] == CODES.index(Code.ABORTED)).tolist()
-        self._to_come = deque((int(reasons["iteration"][row]), row, int(reasons["request"][row])) for row in rows)
-
-    def has_any(self) -> bool:
-        return bool(self._to_come) or super().has_any()
-
-    def take(self, num_arrived: int) -> Sequence[int]:
-        here = (self._recorder.num_iterations, self._recorder.num_reasons)
-        # One at a time: the next one stands behind the reason that this one leaves.
-        if self._to_come and self._to_come[0][:2] <= here:
-            self.put(self._to_come.popleft()[2])
-        return super().take(num_arrived)
 
 
 def _run_to(engine: Engine, iteration: int) -> None:

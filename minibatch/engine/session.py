@@ -44,9 +44,9 @@ class JobProgress:
 
 OnProgress = Callable[[JobProgress], None]
 ShouldStop = Callable[[], bool]
-Take = Callable[[], RecordingPart]
+Take = Callable[[], list[RecordingPart]]
 OnSnapshot = Callable[[Take], None]
-"""Offered, after every plan, a function that takes what was recorded since its last call; calling it is optional."""
+"""Offered, after every plan, a function that takes what was recorded since it was last called; that is optional."""
 
 
 class Session:
@@ -152,13 +152,17 @@ def run_job(
     session = Session(job)
     session.warm_up(should_stop)
     recordings: list[Recording] = []
+    left: list[RecordingPart] = []
     for index, policy in enumerate(session.policies):
         engine = session.engine(policy)
-
         watch = session.watch(engine)
 
-        def take(engine: Engine = engine, watch: RunWatch = watch) -> RecordingPart:
-            return watch.take(replace(session.header(engine), complete=engine.is_done))
+        def take(
+            engine: Engine = engine, watch: RunWatch = watch, left: list[RecordingPart] = left
+        ) -> list[RecordingPart]:
+            parts = [*left, watch.take(replace(session.header(engine), complete=engine.is_done))]
+            left.clear()
+            return parts
 
         def report(engine: Engine, plan: Plan, policy: Policy = policy, index: int = index, take: Take = take) -> None:
             if on_progress is not None:
@@ -168,6 +172,8 @@ def run_job(
                 on_snapshot(take)
 
         finished = engine.run(report, should_stop)
+        if on_snapshot is not None:
+            left += take()  # goes with the first snapshot of the next run
         if engine.recorder.num_iterations or finished:
             recordings.append(session.record(engine))
         if not finished:

@@ -64,6 +64,8 @@ class RunWatch:
             if tokens := state.output_token_ids[begun:]:
                 stream = self._streams.setdefault(state.request_id, TextStream(self._tokenizer))
                 pieces[state.request_id] = [stream.push(token) for token in tokens]
+                if state.finish_reason is not None:
+                    pieces[state.request_id][-1] += stream.flush()
                 self._written[state.request_id] = begun + len(tokens)
         return pieces
 

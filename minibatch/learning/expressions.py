@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from minibatch.analysis.formats import percent, three_figures
-from minibatch.analysis.metrics import Metrics, compute_metrics
+from minibatch.analysis.metrics import Metrics
 from minibatch.analysis.registry.claims import load_claims
 from minibatch.analysis.shown_metrics import ROWS, MetricRow
-from minibatch.learning.run_spec import Spec, Work, run_of
+from minibatch.learning import values
+from minibatch.learning.run_spec import Spec, Work, check_spec, policies_of
 from minibatch.learning.steps import Figure, modelled_step, recorded_decodes, registry_figure
 from minibatch.learning.words import interface_words, localised
 from minibatch.recording.schema import Recording
@@ -37,7 +38,6 @@ class Figures:
         self.runs = runs
         self.work = Work() if work is None else work
         self.words = interface_words(language)
-        self._metrics: dict[tuple[str, str], tuple[Metrics, str]] = {}
 
     def figure(self, text: str) -> Figure:
         """The value of an expression, and how it is shown; `| 0.1f`, `| percent` or `| x` may end it.
@@ -68,20 +68,20 @@ class Figures:
 
     def metrics(self, run: str, policy: str) -> tuple[Metrics, str]:
         """Every metric of one run under one policy, and the word for its clock."""
-        key = (run, policy)
-        if key not in self._metrics:
-            recording = self.recording(run, policy)
-            self._metrics[key] = _all_metrics(recording), recording.header.clock
-        return self._metrics[key]
+        return values.metrics(self._spec(run, policy), policy, self.work)
 
     def recording(self, run: str, policy: str) -> Recording:
         """One run under one policy."""
+        return values.recording(self._spec(run, policy), policy, self.work)
+
+    def _spec(self, run: str, policy: str) -> Spec:
         if run not in self.runs:
             raise ValueError(f"there is no run {run!r}: the front matter has {', '.join(self.runs) or 'none'}")
-        recordings = {each.header.policy: each for each in run_of(self.runs[run], self.work)}
-        if policy not in recordings:
-            raise ValueError(f"run {run!r} has no policy {policy!r}: it has {', '.join(recordings)}")
-        return recordings[policy]
+        spec = self.runs[run]
+        check_spec(spec)
+        if policy not in (known := policies_of(spec)):
+            raise ValueError(f"run {run!r} has no policy {policy!r}: it has {', '.join(known)}")
+        return spec
 
     # -- parts of an expression -------------------------------------------------------------------
 
@@ -194,10 +194,6 @@ def _path(node: ast.expr) -> list[str]:
         names.insert(0, node.attr)
         node = node.value
     return [node.id, *names] if isinstance(node, ast.Name) else []
-
-
-def _all_metrics(recording: Recording) -> dict[str, float | int | None]:
-    return {**compute_metrics(recording), "num_iterations": recording.num_iterations}
 
 
 def _metric(name: str, metrics: Metrics, clock: str) -> Figure:

@@ -36,11 +36,14 @@ _MOST_PROMPT_TOKENS = 1_000_000
 _MOST_ROWS = 100_000
 """Most slots in all iterations of a run, were no request preempted: requests times the longest output."""
 _MOST_PLANS = 5_000
-"""Most batches that one run may plan under all its policies, and a lesson's runs together: half a minute's work."""
+"""Most batches that a run may plan under one policy, and a lesson's runs together: half a minute's work."""
 _MOST_PLANS_TOGETHER = 60_000
 _SLOTS = 16
 """As many as can be told apart on a screen."""
 _POOL = 4096
+_CHECKED = 2048
+"""KV blocks: every plan is checked against all of the pool, so it counts once more for each so many."""
+_MOST_BLOCKS = 1 << 16
 _BUDGET = 512
 
 Spec = Mapping[str, Any]
@@ -66,6 +69,8 @@ def check_spec(spec: Any) -> None:
     for policy in policies:
         if not isinstance(policy, str) or policy not in POLICIES:
             raise ValueError(f"there is no policy {short(policy)}: use some of {', '.join(POLICIES)}")
+    if (blocks := spec.get("knobs", {}).get("num_kv_blocks") or 0) > _MOST_BLOCKS:
+        raise ValueError(f"num_kv_blocks is {blocks:,}: use up to {_MOST_BLOCKS:,} in a lesson")
     if "requests" in spec:
         _check_requests(spec["requests"])
     count = spec.get("traffic", {}).get("num_requests") or 0
@@ -126,53 +131,79 @@ def run_of(spec: Spec, work: Work | None = None) -> tuple[Recording, ...]:
         ValueError: the spec is none, or the engine rejects it, or it is more work than a lesson may ask for.
     """
     check_spec(spec)
-    text = json.dumps(spec, sort_keys=True)
-    recordings, plans = _run(text)
+    return tuple(recording_of(spec, policy, work) for policy in policies_of(spec))
+
+
+def recording_of(spec: Spec, policy: str, work: Work | None = None) -> Recording:
+    """As `run_of`, under one of the policies of `policies_of`."""
+    text = without_policies(spec)
+    recording, plans = _run(text, policy)
     if work is not None:
-        work.count(text, plans)
-    return recordings
+        work.count(f"{policy} {text}", plans)
+    return recording
 
 
-@lru_cache(maxsize=256)
-def _run(spec_text: str) -> tuple[tuple[Recording, ...], int]:
-    """The recordings, and how many batches were planned."""
+def policies_of(spec: Spec) -> tuple[str, ...]:
+    """The policies of a spec that `check_spec` accepts, in the order in which they are shown."""
+    if "recording" in spec:
+        recorded = tuple(run.header.policy for run in _bundled(spec["recording"]))
+        return tuple(policy for policy in recorded if policy in spec.get("policies", recorded))
+    return tuple(spec.get("policies", POLICIES))
+
+
+def without_policies(spec: Spec) -> str:
+    """What a run under any policy follows from, as text."""
+    return json.dumps({name: value for name, value in spec.items() if name != "policies"}, sort_keys=True)
+
+
+@lru_cache(maxsize=512)
+def _run(spec_text: str, policy: str) -> tuple[Recording, int]:
+    """The recording, and how many batches were planned."""
     spec = json.loads(spec_text)
     if "recording" in spec:
-        return _bundled(spec["recording"], spec.get("policies")), 0
+        return next(run for run in _bundled(spec["recording"]) if run.header.policy == policy), 0
     from minibatch.engine.job import Job
     from minibatch.engine.session import run_job
 
     left = _MOST_PLANS
+    each = 1
 
     def is_too_long() -> bool:
         nonlocal left
-        left -= 1
+        left -= each
         return left < 0
 
     with tempfile.TemporaryDirectory() as folder:
         settings = _workload(spec, Path(folder))
-        runs = run_job(Job(**settings, clock="modelled", seed=spec.get("seed", 0)), should_stop=is_too_long)
+        each += settings["config"].num_kv_blocks // _CHECKED
+        job = Job((policy,), **settings, clock="modelled", seed=spec.get("seed", 0))
+        runs = run_job(job, should_stop=is_too_long)
     if left < 0:
         raise ValueError(f"the run plans over {_MOST_PLANS:,} batches: use fewer or shorter requests, or more slots")
-    return tuple(runs), _MOST_PLANS - left
+    return runs[0], _MOST_PLANS - left
 
 
-def _bundled(name: str, policies: list[str] | None) -> tuple[Recording, ...]:
+@lru_cache(maxsize=16)
+def _bundled(name: str) -> list[Recording]:
+    return load(bundled_file(name))
+
+
+def bundled_file(name: str) -> Path:
+    """The file of a bundled recording. ValueError: there is none of that name."""
     found = sorted(path.stem for path in RECORDINGS.glob("*.mbr"))
     if name not in found:
         raise ValueError(f"there is no recording {name!r}: use one of {', '.join(found)}")
-    runs = load(RECORDINGS / f"{name}.mbr")
-    return tuple(run for run in runs if policies is None or run.header.policy in policies)
+    return RECORDINGS / f"{name}.mbr"
 
 
 def _workload(spec: Spec, folder: Path) -> dict[str, Any]:
-    """The fields of the `Job`."""
+    """The fields of the `Job`, but for its policy."""
     from minibatch.analysis.registry.modelled import elsewhere
 
     model = spec.get("model", "llama-3.1-8b")
     machine = elsewhere(model, spec.get("accelerator", "H100"), spec.get("devices", 1))
     own: dict[str, Any] = {}
-    settings: dict[str, Any] = {"policies": tuple(spec.get("policies", POLICIES)), "model": model, **machine}
+    settings: dict[str, Any] = {"model": model, **machine}
     if "scenario" in spec:
         own = dict(find_scenario(spec["scenario"]).knobs)
         settings["scenario"] = spec["scenario"]

@@ -16,6 +16,7 @@ const CHECKPOINT = 64; // iterations between two remembered states
  * held        (n + 1,) KV blocks that requests hold while each iteration runs, and after the last
  * numWaiting  (n + 1,) requests in the queue then
  * blockRows   rows of the table of blocks, by iteration
+ * changes     by row of it, the change of blocks held: 1, 0 or -1
  */
 export class Replay {
   #numMapped;
@@ -28,6 +29,7 @@ export class Replay {
     this.run = run;
     this.#numMapped = run.blocks.block.reduce((most, block) => Math.max(most, block + 1), 0);
     this.blockRows = group(Int32Array.from(run.blocks.iteration), run.n + 1);
+    this.changes = new Int8Array(run.blocks.block.length);
     this.held = new Float64Array(run.n + 1);
     this.numWaiting = new Int32Array(run.n + 1);
     this.#seen = new Float64Array(run.n + 1);
@@ -79,11 +81,11 @@ export class Replay {
 
   #moveBlocks({ i, owners, sharers, tables }) {
     let total = 0;
-    const { block: blocks, request: requests, event: events, change } = this.run.blocks;
+    const { block: blocks, request: requests, event: events } = this.run.blocks;
     for (const row of this.blockRows.of(i)) {
       const block = blocks[row];
       const request = requests[row];
-      total += change[row];
+      const wasHeld = owners[block] >= 0;
       if (events[row] === ACQUIRE) {
         tables.set(request, [...(tables.get(request) ?? []), block]);
         if (owners[block] < 0) owners[block] = request;
@@ -96,6 +98,8 @@ export class Replay {
         if (rest.length) sharers.set(block, rest);
         else sharers.delete(block);
       }
+      this.changes[row] = (owners[block] >= 0) - wasHeld;
+      total += this.changes[row];
     }
     return total;
   }

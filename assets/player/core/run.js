@@ -27,7 +27,7 @@ export class Run {
     this.isPaged = meta.config.kv_layout !== "contiguous";
     this.requests = head.requests[meta.requests].map(([arrival, promptTokens, maxTokens, prompt], id) => ({
       id, arrival: arrival ?? Infinity, promptTokens, maxTokens, prompt, pieces: head.texts[meta.texts][id], finish: meta.finish[id],
-      aborted: meta.aborted[id],
+      aborted: meta.aborted?.[id] ?? null,
     }));
     this.#iterations(columns);
     this.#entries(columns);
@@ -270,7 +270,7 @@ export class Run {
   #decisions(columns) {
     const { codes, numbers: names } = this.words;
     this.blocks = {};
-    for (const name of ["iteration", "block", "request", "event", "change"]) this.blocks[name] = columns[`blocks.${name}`];
+    for (const name of ["iteration", "block", "request", "event"]) this.blocks[name] = columns[`blocks.${name}`];
     this.reasons = [];
     this.reasonsByIteration = new Map();
     this.reasonsOfRequest = new Map();

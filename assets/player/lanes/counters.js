@@ -47,7 +47,7 @@ function isToDo({ arrival, finish }) {
 function heldNow(run, { i, isRunning }) {
   if (isRunning || i < 0) return run.heldBlocks(i);
   let held = run.heldBlocks(i);
-  for (const row of run.replay.blockRows.of(i + 1)) held += Math.min(0, run.blocks.change[row]);
+  for (const row of run.replay.blockRows.of(i + 1)) held += Math.min(0, run.replay.changes[row]);
   return held;
 }
 

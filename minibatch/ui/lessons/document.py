@@ -10,11 +10,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from minibatch.analysis.formats import plural
+from minibatch.learning import values
 from minibatch.learning.blocks import Block
 from minibatch.learning.errors import Problem
 from minibatch.learning.expressions import Figures
 from minibatch.learning.lesson import Lesson, Outline, compile_lesson, file_of, read_outlines
-from minibatch.learning.run_spec import Spec, run_of
+from minibatch.learning.run_spec import Spec, policies_of
 from minibatch.learning.text import to_html
 from minibatch.learning.words import interface_words
 from minibatch.paths import LESSONS
@@ -107,7 +108,7 @@ def document_bytes(document: Document) -> bytes:
 
 def payload(spec: Spec, policies: list[str] | None = None) -> str:
     """A run for the player, in base64."""
-    runs = [run for run in run_of(spec) if policies is None or run.header.policy in policies]
+    runs = [values.recording(spec, policy) for policy in policies_of(spec) if policies is None or policy in policies]
     options: dict[str, Any] = {"id": "lesson", "link": None}
     if "requests" in spec:  # they come from no file and no scenario that a title could name
         options |= {"title": plural(len(spec["requests"]), "request"), "watch": ""}

@@ -20,7 +20,6 @@ from minibatch.analysis.run_names import lanes
 from minibatch.analysis.timeline import Timeline
 from minibatch.decisions.phase import Phase
 from minibatch.decisions.reasons import NOTHING_KEPT, NUMBERS, PREEMPTS_ITSELF, TEMPLATES
-from minibatch.recording.block_table import held_changes
 from minibatch.recording.schema import CODES, Column, Header, Recording
 from minibatch.scheduling import POLICIES
 from minibatch.ui.player.charts import chart_specs
@@ -38,7 +37,6 @@ def pack(
     recordings: Sequence[Recording],
     options: Mapping[str, Any] | None = None,
     labels: Sequence[str] | None = None,
-    level: int = 9,
 ) -> bytes:
     """`recordings` and the player's `options` as bytes.
 
@@ -50,7 +48,6 @@ def pack(
 
     Args:
         labels: names of the runs, where two have one policy; each engine of a run has a lane.
-        level: of zlib; a live view packs twice a second and takes a lower one.
     """
     shared = _Shared()
     columns: list[bytes] = []
@@ -69,6 +66,11 @@ def pack(
         "texts": shared.texts,
         "options": dict(options or {}),
     }
+    return deflated(head, columns)
+
+
+def deflated(head: Mapping[str, Any], columns: Iterable[bytes], level: int = 9) -> bytes:
+    """The bytes of a payload."""
     text = json.dumps(head, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return zlib.compress(text.encode() + b"\n" + b"".join(columns), level)
 
@@ -112,12 +114,28 @@ def _policies(recordings: Sequence[Recording]) -> list[str]:
 
 
 def _run(recording: Recording, label: str, shared: _Shared, columns: list[bytes]) -> dict[str, Any]:
-    header = recording.header
-    policy = POLICIES.get(header.policy)
     requests = [
         [recording.arrived_ns(i), request.num_prompt_tokens, request.max_tokens, request.prompt]
         for i, request in enumerate(recording.requests)
     ]
+    return {
+        **run_fields(recording.header, label),
+        "requests": shared.index(shared.requests, requests),
+        "texts": shared.index(shared.texts, [request.pieces for request in recording.requests]),
+        "finish": [request.finish_reason for request in recording.requests],
+        "aborted": [request.aborted_ns for request in recording.requests],
+        "columns": pack_columns(recording, columns),
+    }
+
+
+def pack_columns(recording: Recording, columns: list[bytes]) -> dict[str, int]:
+    """Append all columns of a run; returns their lengths by name."""
+    return {name: _column(values, columns) for name, values in _columns(recording)}
+
+
+def run_fields(header: Header, label: str) -> dict[str, Any]:
+    """What the player is told of a run beside its rows."""
+    policy = POLICIES.get(header.policy)
     return {
         "label": label,
         "policy": header.policy,
@@ -131,15 +149,10 @@ def _run(recording: Recording, label: str, shared: _Shared, columns: list[bytes]
         "complete": header.complete,
         "budget": header.token_budget,
         "config": dict(header.config),
-        "slots": recording.num_slots,
-        "numBlocks": recording.num_kv_blocks,
+        "slots": header.largest("max_num_seqs"),
+        "numBlocks": header.largest("num_kv_blocks"),
         "ceilings": _ceilings(header),
         "fork": dict(header.fork) if header.fork else None,
-        "requests": shared.index(shared.requests, requests),
-        "texts": shared.index(shared.texts, [request.pieces for request in recording.requests]),
-        "finish": [request.finish_reason for request in recording.requests],
-        "aborted": [request.aborted_ns for request in recording.requests],
-        "columns": {name: _column(values, columns) for name, values in _columns(recording)},
     }
 
 
@@ -164,7 +177,6 @@ def _columns(recording: Recording) -> Iterable[tuple[str, Column]]:
         yield f"entries.{name}", entries[name][order]
     for name in _BLOCK_COLUMNS:
         yield f"blocks.{name}", recording.blocks[name]
-    yield "blocks.change", held_changes(recording.blocks)
     for name in _REASON_COLUMNS:
         yield f"reasons.{name}", recording.reasons[name]
     yield "reasons.numbers", np.array([n for row in recording.reason_numbers for n in row], dtype=np.int64)

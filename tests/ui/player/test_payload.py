@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import replace
 
 import numpy as np
@@ -69,12 +68,6 @@ def test_what_runs_have_in_common_is_sent_once() -> None:
     assert [run["texts"] for run in meta["runs"]] == [0, 1]
     assert meta["texts"][1][0] == ["x", "y"]
     assert [run["requests"] for run in meta["runs"]] == [0, 0]
-
-
-def test_a_faster_packing_says_the_same() -> None:
-    fast, small = pack([static()], level=1), pack([static()])
-    assert zlib.decompress(fast) == zlib.decompress(small)
-    assert len(small) <= len(fast)
 
 
 def test_only_what_is_run_can_have_a_label_too_many() -> None:
