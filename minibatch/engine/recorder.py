@@ -49,6 +49,7 @@ class Recorder:
 
     Attributes:
         is_exact: every number of every reason counts.
+        aborted_ns: when the engine let each aborted request go, by request id.
     """
 
     is_exact = True
@@ -56,13 +57,13 @@ class Recorder:
     def __init__(self) -> None:
         self.num_iterations = 0
         self.requests: list[RequestState] = []
+        self.aborted_ns: dict[int, int] = {}
         self._iterations = _Rows(_ITERATION)
         self._entries = _Rows(_ENTRY)
         self._blocks = _Rows(_BLOCK)
         self._reasons = _Rows(_REASON)
         self._numbers: list[tuple[int, ...]] = []
         self._last_wait: dict[int, Reason] = {}
-        self._aborted_ns: dict[int, int] = {}
 
     @property
     def num_reasons(self) -> int:
@@ -135,7 +136,7 @@ class Recorder:
         """Record that the client of `request` left by `now_ns`, before the next iteration, and freed `block_table`."""
         numbers = {"tokens": len(request.output_token_ids), "blocks": len(block_table)}
         self.note(Reason(Code.ABORTED, request.request_id, numbers))
-        self._aborted_ns[request.request_id] = now_ns
+        self.aborted_ns[request.request_id] = now_ns
         self._release(request, block_table)
 
     def _release(self, request: RequestState, block_table: Sequence[int]) -> None:
@@ -164,10 +165,11 @@ class Recorder:
         """
         tables = (self._iterations, self._entries, self._blocks, self._reasons)
         iterations, entries, blocks, reasons = _whole_tables(*(table.table() for table in tables))
-        aborted_ns = self._aborted_ns
         return Recording(
             header=replace(header, complete=complete),
-            requests=tuple(_record(r, p, aborted_ns.get(r.request_id)) for r, p in zip(requests, pieces, strict=True)),
+            requests=tuple(
+                _record(r, p, self.aborted_ns.get(r.request_id)) for r, p in zip(requests, pieces, strict=True)
+            ),
             iterations=iterations,
             entries=entries,
             blocks=blocks,

@@ -27,7 +27,7 @@ export class Run {
     this.isPaged = meta.config.kv_layout !== "contiguous";
     this.requests = head.requests[meta.requests].map(([arrival, promptTokens, maxTokens, prompt], id) => ({
       id, arrival: arrival ?? Infinity, promptTokens, maxTokens, prompt, pieces: head.texts[meta.texts][id], finish: meta.finish[id],
-      aborted: meta.aborted?.[id] ?? null,
+      aborted: meta.aborted[id],
     }));
     this.#iterations(columns);
     this.#entries(columns);
