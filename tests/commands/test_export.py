@@ -72,6 +72,7 @@ def test_some_policies_to_a_chosen_path(folder):
     ("arguments", "says"),
     [
         (["runs/long.mbr", "--to", "csv", "--policies", "magic"], "has no policy 'magic': choose from static, dynamic"),
+        (["runs/long.mbr", "--to", "csv", "--policies", "static", "static"], "policy 'static' is given 2 times"),
         (["runs/long.mbr", "--to", "csv", "--policies", ","], "has no policy ''"),
         (["runs/none.mbr", "--to", "csv"], "No such file or directory: runs/none.mbr"),
         (["runs", "--to", "csv"], "Is a directory: runs"),
