@@ -113,7 +113,7 @@ def test_an_uploaded_file_stays_open_while_other_things_are_looked_at() -> None:
     rerun(app).get("file_uploader")[0].set_value(("<b>.mbr", dumps([continuous()]), "application/octet-stream"))
     rerun(app)
     app.segmented_control(key="source").set_value("Recorded")
-    assert lanes(rerun(app)) == ["static", "dynamic", "continuous", "chunked"]
+    assert lanes(rerun(app)) == ["static", "continuous"]
     app.segmented_control(key="source").set_value("Open a file")
     assert lanes(rerun(app)) == ["continuous"]
     assert "&lt;b&gt;.mbr is open." in html(app)
