@@ -53,7 +53,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 SCRIPT = """
-if __name__ == "__main__":  # as in app.py
+if __name__ == "__main__":  # as in minibatch/ui/script.py
     from minibatch.ui.load import page as sweep
 
     sweep.page()
