@@ -130,9 +130,9 @@ def _target(path: Path) -> Path:
     """The regular file that is or will be at `path`; OSError if something else is there."""
     target = path.resolve()
     if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "This is a folder, and a file is wanted", str(path))
+        raise IsADirectoryError(errno.EISDIR, "This is a folder: name a file", str(path))
     if target.exists() and not target.is_file():
-        raise OSError(errno.EINVAL, "This is a device or a pipe, and a file is wanted", str(path))
+        raise OSError(errno.EINVAL, "This is a device or a pipe: name a file", str(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "No such folder", str(path.parent))
     return target
