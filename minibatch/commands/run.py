@@ -26,7 +26,8 @@ def add_parser(subparsers: Any) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     from minibatch.commands.terminal import metrics_table, stop_on_interrupt
-    from minibatch.engine.session import Job, Session
+    from minibatch.engine.job import Job
+    from minibatch.engine.session import Session
     from minibatch.model.text import TextStream
 
     policy = find_policy(options.policy)

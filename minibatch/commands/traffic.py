@@ -8,7 +8,7 @@ from pathlib import Path
 
 from minibatch.workload.arrivals import ARRIVAL_FORMS
 from minibatch.workload.lengths import LENGTH_FORMS
-from minibatch.workload.traces import FORMATS
+from minibatch.workload.traces import FORMATS, TIME_UNITS
 from minibatch.workload.traffic import Traffic
 
 
@@ -16,6 +16,8 @@ def add_traffic(parser: argparse.ArgumentParser) -> None:
     trace = parser.add_argument_group("requests of a trace")
     trace.add_argument("--trace", type=Path, metavar="FILE", help="times and lengths, plain or gzipped")
     trace.add_argument("--trace-format", metavar="NAME", help=f"one of {', '.join(FORMATS)} (default: as it looks)")
+    trace.add_argument("--time-unit", choices=tuple(TIME_UNITS), help="of JSON lines, whose times may be either "
+                       "(default: ms; s where times have fractions and are at most 10 apart in the mean)")  # fmt: skip
     trace.add_argument("--speed", type=float, metavar="X", help="how many times faster requests arrive")
     trace.add_argument("--length-scale", type=float, metavar="X", help="factor of all lengths")
     trace.add_argument("--start-s", type=float, metavar="S", help="seconds to leave out at the beginning")

@@ -25,6 +25,7 @@ from minibatch.scheduling.policy_switch import switch_policy
 from minibatch.scheduling.request_state import RequestState
 from minibatch.scheduling.state import SchedulerState
 from minibatch.workload.arrival_source import ArrivalSource
+from minibatch.workload.request import Request
 
 Finished = Sequence[tuple[RequestState, list[int]]]
 """The requests that finished with an iteration, and the KV blocks that each gave back."""
@@ -80,6 +81,11 @@ class Engine:
     def requests(self) -> Sequence[RequestState]:
         """Progress of every request that has arrived, in order of id; empty with a summary recorder."""
         return self.recorder.requests
+
+    @property
+    def pending(self) -> Sequence[Request]:
+        """Requests known and still to arrive, in order."""
+        return self._source.pending
 
     @property
     def num_requests(self) -> int:
@@ -193,7 +199,7 @@ class Engine:
                     continue
                 request, blocks = gone
                 self.executor.forget(request_id)
-                self.recorder.abort(request, blocks)
+                self.recorder.abort(request, blocks, self.state.now_ns)
                 self.num_finished += 1
                 self._source.on_finished(self.state.now_ns)
                 if self.check:

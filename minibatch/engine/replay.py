@@ -5,21 +5,18 @@ Importing this module imports no torch.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from minibatch.decisions.reasons import Code
-from minibatch.engine.aborts import AbortQueue
+from minibatch.engine.aborts import RecordedAborts
 from minibatch.engine.executor import Result
 from minibatch.engine.loop import Engine
 from minibatch.engine.recorder import Recorder
 from minibatch.engine.roofline_executor import PLACEHOLDER_TOKEN, RooflineExecutor
-from minibatch.recording.schema import CODES, Clock, Header, Recording, Table
+from minibatch.recording.schema import Clock, Header, Recording, Table
 from minibatch.roofline.ceilings import Ceilings
 from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling import find_policy
@@ -44,6 +41,8 @@ def replay(recording: Recording, iteration: int) -> Engine:
             that; one sentence says so.
     """
     header = recording.header
+    if header.engines is not None:
+        raise ValueError("it is of several engines, and only a run of one can be repeated: choose another one")
     shape, ceilings = _shape(header), _ceilings(header)
     written = _Written(recording)
     start = header_at(header, -1)
@@ -58,7 +57,7 @@ def replay(recording: Recording, iteration: int) -> Engine:
         shape,
         written.eos_token_id,
         recorder=recorder,
-        aborts=_RecordedAborts(recording, recorder),
+        aborts=RecordedAborts(recording, recorder),
     )
     try:
         for fork in reversed([*header.forks()]):
@@ -97,11 +96,7 @@ class _Written:
     """The tokens that each request generated, and what comes where no more are recorded."""
 
     def __init__(self, recording: Recording) -> None:
-        requests, token_ids = (recording.entries[name].tolist() for name in ("request", "token_id"))
-        self._tokens: list[list[int]] = [[] for _ in recording.requests]
-        for request_id, token_id in zip(requests, token_ids, strict=True):
-            if token_id >= 0:
-                self._tokens[request_id].append(token_id)
+        self._tokens = [request.output_token_ids for request in recording.requests]
         ends = {
             tokens[-1]
             for tokens, request in zip(self._tokens, recording.requests, strict=True)
@@ -159,30 +154,6 @@ class _Future:
 
     def forget(self, request_id: int) -> None:
         """It keeps nothing of requests."""
-
-
-class _RecordedAborts(AbortQueue):
-    """Requests leave where they are recorded to have left, and others may leave beside them.
-
-    That is behind so many reasons, or, once the run goes another way, at the beginning of the same iteration.
-    """
-
-    def __init__(self, recording: Recording, recorder: Recorder) -> None:
-        super().__init__()
-        self._recorder = recorder
-        reasons = recording.reasons
-        rows = np.flatnonzero(reasons["code"] == CODES.index(Code.ABORTED)).tolist()
-        self._to_come = deque((int(reasons["iteration"][row]), row, int(reasons["request"][row])) for row in rows)
-
-    def has_any(self) -> bool:
-        return bool(self._to_come) or super().has_any()
-
-    def take(self, num_arrived: int) -> Sequence[int]:
-        here = (self._recorder.num_iterations, self._recorder.num_reasons)
-        # One at a time: the next one stands behind the reason that this one leaves.
-        if self._to_come and self._to_come[0][:2] <= here:
-            self.put(self._to_come.popleft()[2])
-        return super().take(num_arrived)
 
 
 def _run_to(engine: Engine, iteration: int) -> None:
@@ -246,6 +217,9 @@ def _requests(recording: Recording) -> list[Request]:
                 SamplingParams(max_tokens=request.max_tokens, **request.sampling),
                 request.arrival_ns,
                 request.prompt,
+                request.tenant,
+                request.priority,
+                request.true_output_tokens,
             )
             for request_id, request in enumerate(recording.requests)
         ]

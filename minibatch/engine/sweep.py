@@ -9,18 +9,18 @@ import gc
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from multiprocessing import get_context
 from typing import Any, Literal
 
-import minibatch
+from minibatch.engine.headers import header_of
 from minibatch.engine.loop import Engine
 from minibatch.engine.recorder import Recorder
 from minibatch.engine.roofline_executor import RooflineExecutor
 from minibatch.engine.summary_recorder import SummaryRecorder
 from minibatch.recording.run_summary import RunSummary
-from minibatch.recording.schema import Header, Recording
+from minibatch.recording.schema import Recording
 from minibatch.roofline.ceilings import Ceilings, check_memory
 from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling import find_policy
@@ -94,21 +94,13 @@ def record_point(spec: SweepSpec, point: Point) -> Recording:
     recorder = Recorder()
     engine = engine_of(spec, point, recorder)
     engine.run()
-    loop = point.load.closed_loop
-    header = Header(
-        policy=point.policy,
-        clock="modelled",
-        device=spec.ceilings.device,
+    header = header_of(
+        engine,
+        spec.ceilings,
         model=spec.model,
-        dtype=spec.ceilings.dtype,
         scenario=spec.demand.words_at(point.load),
         seed=spec.seed,
-        token_budget=engine.policy.token_budget(point.config),
-        config=asdict(point.config),
-        shape=asdict(spec.shape),
-        ceilings={key: value for key, value in asdict(spec.ceilings).items() if key != "device"},
-        versions={"minibatch": minibatch.__version__},
-        closed_loop=None if loop is None else asdict(loop),
+        loop=point.load.closed_loop,
     )
     return engine.recording(header)
 

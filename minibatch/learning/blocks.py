@@ -11,7 +11,7 @@ from typing import Any
 from minibatch.analysis.registry.claims import find_claim
 from minibatch.analysis.shown_metrics import MetricRow
 from minibatch.learning.expressions import METRIC_ROWS, Figures, metric_words
-from minibatch.learning.fields import Fields
+from minibatch.learning.fields import Fields, short
 from minibatch.learning.markup import Piece
 from minibatch.learning.quiz import quiz_block
 from minibatch.learning.run_spec import Spec, check_spec
@@ -74,7 +74,7 @@ class Blocks:
         if fields.has("start_s"):
             options["start_s"] = fields.number("start_s")
         if fields.has("loop_s"):
-            options["loop_s"] = [float(each) for each in fields.items("loop_s", 2)]
+            options["loop_s"] = fields.numbers("loop_s", 2)
         again = self._again(run, options) if fields.flag("run_here") else None
         caption = self.html(fields.text("caption", ""), True)
         return {"run": run, "options": options, "again": again, "caption_html": caption}
@@ -192,7 +192,9 @@ def varied(spec: Spec, changes: Mapping[str, Any]) -> Spec:
 
 def _pair(point: Any) -> Sequence[Any]:
     if not isinstance(point, list | tuple) or len(point) != 2:
-        raise ValueError(f"{point!r} is no point: expected [x, y]")
+        raise ValueError(f"{short(point)} is no point: expected [x, y]")
+    if isinstance(point[0], list | dict):
+        raise ValueError(f"{short(point[0])} is no place of a point: expected a name or a number")
     return point
 
 

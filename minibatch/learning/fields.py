@@ -54,6 +54,12 @@ class Fields:
                 raise ValueError(f"{name} of {self._kind} has {short(each)}: expected some of {', '.join(among)}")
         return list(value)
 
+    def numbers(self, name: str, count: int) -> list[float]:
+        value = self.items(name, count)
+        if len(value) != count or not all(type(each) in (int, float) for each in value):
+            raise ValueError(f"{name} of {self._kind} is {short(value)}: expected {count} numbers")
+        return [float(each) for each in value]
+
     def mapping(self, name: str) -> dict[str, Any]:
         value = self._value(name, None)
         if not isinstance(value, dict) or not value:

@@ -8,6 +8,9 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
+_PART = 1 << 20
+"""Bytes that are read at once: room is made for all of them, even where the file has fewer."""
+
 
 def open_file(path: Path) -> BinaryIO:
     """A regular file, open for reading; a pipe is never waited for.
@@ -20,7 +23,7 @@ def open_file(path: Path) -> BinaryIO:
     if not stat.S_ISREG(kind):
         os.close(handle)
         if stat.S_ISDIR(kind):
-            raise IsADirectoryError(errno.EISDIR, "This is a folder, and a file is wanted", str(path))
+            raise IsADirectoryError(errno.EISDIR, "This is a folder: name a file", str(path))
         raise OSError(errno.EINVAL, "This is a device or a pipe: write it to a file first", str(path))
     return os.fdopen(handle, "rb")
 
@@ -32,10 +35,13 @@ def read_file(path: Path, most_bytes: int) -> bytes:
         OSError: as `open_file`, or the file is larger than `most_bytes`.
     """
     with open_file(path) as file:
-        data = file.read(most_bytes + 1)
-    if len(data) > most_bytes:
+        parts, left = [], most_bytes + 1
+        while left and (part := file.read(min(left, _PART))):
+            parts.append(part)
+            left -= len(part)
+    if not left:
         raise OSError(errno.EFBIG, f"This file is larger than {_size(most_bytes)}, the most that is read", str(path))
-    return data
+    return b"".join(parts)
 
 
 def _size(count: int) -> str:

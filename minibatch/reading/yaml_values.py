@@ -43,7 +43,7 @@ def value_of(node: yaml.Node) -> Any:
     """The value of a node of `compose_yaml`; raises as `parse_yaml`."""
     try:
         value = _Loader("").construct_object(node, deep=True)
-        check_values(value)
+        check_values(value, deepest=2 * DEEPEST)  # what aliases repeat counts as well
     except ValueError as error:  # such as 0b_, which looks like a number
         _refuse(f"a value can't be read: {error}", node.start_mark)
     return value

@@ -15,6 +15,7 @@ from minibatch.workload.specs import require
 from minibatch.workload.synthetic import streams
 from minibatch.workload.traces import (
     AS_RECORDED,
+    Notes,
     Scaling,
     TraceError,
     TraceRow,
@@ -152,9 +153,9 @@ def trace_demand(
         with_times: its arrivals too, which each rate then brings closer together or further apart.
     """
     name = trace_format or sniff_format(path)
-    rows = read_trace(path, name, scaling, count_tokens)
+    rows = read_trace(path, name, scaling, count_tokens, notes := Notes())
     prompts, outputs = tuple(row.prompt_tokens for row in rows), tuple(row.output_tokens for row in rows)
-    words = describe_trace(path, name, rows, scaling)
+    words = describe_trace(path, name, rows, scaling, notes, with_times)
     if name == OF_TEXTS:
         words += ", tokens as the bundled tokenizer counts them"
     if not with_times:

@@ -9,7 +9,7 @@ from minibatch.workload.arrivals import ClosedLoop, parse_arrivals
 from minibatch.workload.lengths import LENGTH_FORMS, parse_lengths
 from minibatch.workload.request import GREEDY, Request, SamplingParams
 from minibatch.workload.synthetic import synthetic_requests, trace_requests
-from minibatch.workload.traces import Scaling, describe_trace, read_trace, sniff_format
+from minibatch.workload.traces import Notes, Scaling, describe_trace, format_in, read_trace
 from minibatch.workload.traces.row import CountTokens
 
 
@@ -19,6 +19,7 @@ class Traffic:
 
     Attributes:
         trace: a file, as `read_trace` takes it with `trace_format`.
+        time_unit: "s" or "ms", of JSON lines whose times may be either; None goes by how the file begins.
         speed, length_scale, start_s, num_requests: of the trace, as in `Scaling`.
         arrivals: a spec, as in "poisson:20"; takes the place of a trace's own times. All at once by default.
         prompt_lengths, output_lengths: specs, as in "lognormal:128:1.0".
@@ -31,6 +32,7 @@ class Traffic:
 
     trace: Path | None = None
     trace_format: str | None = None
+    time_unit: str | None = None
     speed: float | None = None
     length_scale: float | None = None
     start_s: float | None = None
@@ -46,7 +48,7 @@ class Traffic:
         if self.trace is not None:
             self._leave_out(lengths, "a trace has lengths of its own")
         else:
-            self._leave_out(("trace_format", "speed", "length_scale", "start_s"), "there is no trace")
+            self._leave_out(("trace_format", "time_unit", "speed", "length_scale", "start_s"), "there is no trace")
             for name in lengths:
                 if getattr(self, name) is None:
                     raise ValueError(f"{name} is missing: use {LENGTH_FORMS}; or give a trace, which has its own")
@@ -97,9 +99,9 @@ class Traffic:
         given = {"speed": self.speed, "length_scale": self.length_scale, "start_s": self.start_s}
         scaling = Scaling(num_requests=self.num_requests, **{k: v for k, v in given.items() if v is not None})
         arrivals = None if self.arrivals is None else parse_arrivals(self.arrivals)
-        name = self.trace_format or sniff_format(path)
-        rows = read_trace(path, name, scaling, count_tokens)
-        words = [describe_trace(path, name, rows, scaling)]
+        name = format_in(path, self.trace_format, self.time_unit)
+        rows = read_trace(path, name, scaling, count_tokens, notes := Notes())
+        words = [describe_trace(path, name, rows, scaling, notes, arrivals is None and self.num_users is None)]
         if arrivals is not None:
             words.append(arrivals.words)
         elif self.num_users is None and not rows[-1].arrival_s:

@@ -24,6 +24,7 @@ from minibatch.recording.schema import Recording
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
+from minibatch.workload.arrival_source import OpenArrivals
 from tests.helpers import MS, SHAPE, CountingExecutor, header_of, record, requests_of
 
 THREE = [(3, 2), (5, 4), (2, 2)]
@@ -67,7 +68,7 @@ def test_tpot_leaves_the_first_token_out():
             return super().execute(plan)._replace(duration_ns=(100 if plan.num_tokens == 1 else 600) * MS)
 
     config = SchedulerConfig(max_num_seqs=1, max_num_batched_tokens=64, max_model_len=64)
-    engine = Engine(requests_of([(8, 11)]), find_policy("continuous"), Slow(), config, SHAPE)
+    engine = Engine(OpenArrivals(requests_of([(8, 11)])), find_policy("continuous"), Slow(), config, SHAPE)
     engine.run()
     metrics = compute_metrics(engine.recording(header_of(engine)))
     assert (metrics["mean_ttft_ms"], metrics["mean_e2el_ms"], metrics["total_output_tokens"]) == (600, 1600, 11)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,13 @@ from hypothesis import strategies as st
 
 from minibatch.workload.traces import (
     FORMATS,
+    Notes,
     Scaling,
     TraceError,
     TraceRow,
     describe_trace,
     file,
+    format_in,
     read_trace,
     reading,
     sharegpt,
@@ -42,6 +45,8 @@ SAMPLES = {
 PACKED = gzip.compress(SAMPLES["csv"].encode(), mtime=0)
 """Without a time: the names of tests must not differ between the processes that run them."""
 ROWS = [TraceRow(0, 10, 3), TraceRow(0, 7, 1), TraceRow(1.75, 1200, 40)]
+
+HASHES = {"mooncake": [(0,), (1,), (0, 2, 3)], "timed_trace": [(7,), (), ()]}
 
 
 def words(text: str) -> int:
@@ -70,7 +75,11 @@ def test_each_format_is_recognised_and_read(tmp_path, name, packed):
     path = write(tmp_path, gzip.compress(text, mtime=0) if packed else text)
     assert sniff_format(path) == name
     shift = 0.5 if name == "csv" else 0  # our own times are the run's
-    assert read_trace(path) == [TraceRow(row.arrival_s + shift, row.prompt_tokens, row.output_tokens) for row in ROWS]
+    rows = read_trace(path)
+    assert [replace(row, hash_ids=()) for row in rows] == [
+        replace(row, arrival_s=row.arrival_s + shift) for row in ROWS
+    ]
+    assert [row.hash_ids for row in rows] == HASHES.get(name, [(), (), ()])
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path):
@@ -89,6 +98,58 @@ def test_whole_seconds_are_a_timed_trace_if_somebody_says_so(tmp_path):
     assert [row.arrival_s for row in read_trace(path, "timed_trace")] == [0, 0, 1750]
 
 
+GAPS = {
+    "milliseconds with fractions": ([0.0, 3000.5, 6000.25], "mooncake", 6.00025),
+    "seconds with fractions": ([0.0, 0.2, 0.4], "timed_trace", 0.4),
+    "whole at first": ([0, 0.2, 0.4], "timed_trace", 0.4),
+    "whole numbers": ([0, 3000, 6000], "mooncake", 6),
+}
+
+
+@pytest.mark.parametrize(("times", "name", "span_s"), GAPS.values(), ids=GAPS)
+def test_the_unit_of_json_lines_is_told_from_their_times_and_may_be_given(tmp_path, times, name, span_s):
+    lines = [{"timestamp": time, "input_length": 655, "output_length": 9, "hash_ids": [0, 1]} for time in times]
+    path = write(tmp_path, "\n".join(map(json.dumps, lines)))
+    assert sniff_format(path) == name
+    rows = read_trace(path, notes=(notes := Notes()))
+    assert rows[-1].arrival_s == pytest.approx(span_s)
+    assert notes.words == [f"times in {'milliseconds' if name == 'mooncake' else 'seconds'}"]
+    for unit, per_second in (("s", 1), ("ms", 1000)):
+        assert read_trace(path, format_in(path, None, unit))[-1].arrival_s == pytest.approx(times[-1] / per_second)
+
+
+def test_a_format_with_a_unit_of_its_own_takes_no_other(tmp_path):
+    with pytest.raises(ValueError, match="time_unit does not go with format azure"):
+        format_in(write(tmp_path, SAMPLES["azure"]), None, "s")
+
+
+def test_lines_without_a_timestamp_arrive_with_the_line_above_and_hashes_that_cannot_be_are_counted(tmp_path):
+    path = write(tmp_path, '{"input_length": 20, "output_length": 3, "hash_ids": [0, 1, 2]}\n' * 3)
+    rows = read_trace(path, notes=(notes := Notes()))
+    assert [row.arrival_s for row in rows] == [0, 0, 0]
+    assert "3 lines without a timestamp, which arrive with the line above" in notes.words
+    assert any(phrase.startswith("3 of 3 prompts do not have a hash") for phrase in notes.words)
+
+
+def test_failed_requests_of_burstgpt_are_counted(tmp_path):
+    rows = read_trace(path := write(tmp_path, SAMPLES["burstgpt"]), notes=(notes := Notes()))
+    assert "1 failed requests (no response tokens) left out" in describe_trace(path, "burstgpt", rows, Scaling(), notes)
+
+
+def test_sharegpt_pairs_a_question_with_its_answer_and_counts_conversations_without(tmp_path):
+    talks = [
+        [],
+        [("system", "Be helpful."), ("human", "Tell me about the sea"), ("gpt", "It was calm.")],
+        [("gpt", "Chapter two"), ("human", "go on")],
+        [("human", "A story"), ("gpt", "Once upon a time")],
+    ]
+    listed = [{"conversations": [{"from": side, "value": text} for side, text in talk]} for talk in talks]
+    path = write(tmp_path, json.dumps(listed))
+    rows = read_trace(path, count_tokens=words, notes=(notes := Notes()))
+    assert rows == [TraceRow(0, 5, 3), TraceRow(0, 2, 4)]
+    assert "2 conversations without a question and its answer left out" in notes.words
+
+
 def test_azure_times_keep_100_nanoseconds_and_may_have_an_offset(tmp_path):
     head = "TIMESTAMP,ContextTokens,GeneratedTokens\n"
     path = write(tmp_path, head + "2024-05-10 00:00:00.0000001+00:00,1,1\n2024-05-10T02:00:00.0000003+02:00,1,1\n")
@@ -96,8 +157,13 @@ def test_azure_times_keep_100_nanoseconds_and_may_have_an_offset(tmp_path):
 
 
 def test_sharegpt_has_the_first_two_turns_of_each_conversation(tmp_path):
+    sides = ("human", "gpt", "human")
+
     def turns(*values: str) -> dict:
-        return {"id": "x", "conversations": [{"from": "human", "value": value} for value in values]}
+        return {
+            "id": "x",
+            "conversations": [{"from": side, "value": value} for side, value in zip(sides, values, strict=False)],
+        }
 
     listed = [turns("a b c", 'd, "}]" e', "more"), turns("alone"), turns(), turns("", "x"), turns("\ud83d x", "y\n")]
     for indent in (None, 2):
@@ -132,9 +198,11 @@ def test_what_comes_after_the_window_is_not_read(tmp_path):
 def test_all_that_is_changed_is_said(tmp_path):
     path = write(tmp_path, SAMPLES["azure"], "conv.csv")
     rows = read_trace(path)
-    assert describe_trace(path, "azure", rows, Scaling()) == "Azure trace conv.csv, 3 requests"
+    assert describe_trace(path, "azure", rows, Scaling()) == "Azure trace conv.csv, 3 requests over 1.75 s"
     scaling = Scaling(speed=2, length_scale=0.5)
-    assert describe_trace(path, "azure", rows * 3000, scaling).endswith("9,000 requests, 2x faster, lengths x 0.5")
+    assert describe_trace(path, "azure", rows * 3000, scaling).endswith(
+        "9,000 requests over 1.75 s, 2x faster, lengths x 0.5"
+    )
     scaling = Scaling(speed=0.25, start_s=60)
     assert describe_trace(path, "csv", rows[:1], scaling) == "trace conv.csv, 1 request, from 60 s on, 4x slower"
 

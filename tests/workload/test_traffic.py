@@ -44,7 +44,7 @@ def test_a_trace_is_scaled_and_says_so(trace):
         (0, 4, 2),
         (NANOSECONDS // 2, 8, 1),
     ]
-    assert words == "trace day.csv, 2 requests, 2x faster, lengths x 0.5"
+    assert words == "trace day.csv, 2 requests over 0.5 s, 2x faster, lengths x 0.5"
 
 
 def test_a_trace_may_have_other_arrivals_or_users(trace):
@@ -59,7 +59,9 @@ def test_texts_are_counted_by_the_tokenizer_and_arrive_at_once(tmp_path):
     path.write_text(json.dumps([{"conversations": [{"value": "a b c"}, {"value": "d"}]}]))
     (request,), words = Traffic(trace=path).load(0, 97, count_tokens=lambda text: len(text.split()))
     assert (request.num_prompt_tokens, request.sampling.max_tokens) == (3, 1)
-    assert words == "ShareGPT trace talks.json, 1 request, all at once"
+    assert (
+        words == "ShareGPT trace talks.json, 1 request, the first question and answer of each conversation, all at once"
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from minibatch.reading.files import read_file
-from minibatch.reading.values import check_values
 
 _LARGEST = 1 << 20
 """Bytes of a file."""
@@ -51,7 +50,6 @@ def read_entries(path: Path, required: Mapping[str, Kind], optional: Mapping[str
     """
     try:
         entries = tomllib.loads(read_file(path, _LARGEST).decode("utf-8"))
-        check_values(entries)
     except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} can't be read ({error}): restore it from the repository") from error
     for name, entry in entries.items():

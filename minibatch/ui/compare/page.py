@@ -18,7 +18,8 @@ from minibatch.ui.compare.ledger_bars import NAMES, ledger_bars_html, ledger_col
 from minibatch.ui.compare.links import start_of
 from minibatch.ui.compare.metrics_table import metrics_frame, metrics_html, shown_first
 from minibatch.ui.compare.takeaway import downloads
-from minibatch.ui.player.component import show_player
+from minibatch.ui.player.component import parts_of, show_player
+from minibatch.ui.player.live_payload import LivePayload
 from minibatch.ui.player.payload import pack
 from minibatch.ui.shared import jobs
 from minibatch.ui.shared.engine_queue import POLL_S, engine_queue
@@ -73,11 +74,9 @@ def _comparison(shown: Shown, link: Mapping[str, str] | None, look: Theme) -> No
 
 def _player(shown: Shown, options: Mapping[str, Any], look: Theme) -> None:
     """The player, always in one place, so that the browser keeps it from one recording to the next."""
-    live = bool(options.get("live"))
-    given = {"id": shown.name, "scale": look.scale, **options, **({} if live else {"knobs": fork_knobs()})}
+    given = {"id": shown.name, "scale": look.scale, **options, "knobs": fork_knobs()}
     steps = tuple(recording.num_iterations for recording in shown.recordings)
-    make = _packed_live if live else _packed
-    data = make((shown.key, repr(given), steps), shown, given)
+    data = _packed((shown.key, repr(given), steps), shown, given)
     wish = show_player(data, "player")
     if wish:
         _ask(shown, wish)
@@ -88,9 +87,9 @@ def _packed(key: tuple[Any, ...], _shown: Shown, _options: Mapping[str, Any]) ->
     return pack(_shown.recordings, _options)
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _packed_live(key: tuple[Any, ...], _shown: Shown, _options: Mapping[str, Any]) -> bytes:
-    return pack(_shown.recordings, _options, level=1)
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _live(run: str, policies: tuple[str, ...]) -> LivePayload:
+    return LivePayload(f"{run}:{','.join(policies)}", policies)
 
 
 def _start(name: str) -> dict[str, Any]:
@@ -190,13 +189,14 @@ def _poll(ticket: Ticket, policies: tuple[str, ...], link: Mapping[str, str] | N
         st.rerun()
     with st.container():
         _progress(ticket, "cancel")
-    shown = from_run(ticket.key, ticket.recordings).only(policies)
-    if not shown.recordings:
+    live = _live(ticket.key, policies)
+    live.extend(ticket.parts)
+    if not live.num_parts:
         return
-    options: dict[str, Any] = {"link": link, "live": True}
+    options: dict[str, Any] = {"id": ticket.key, "scale": look.scale, "link": link, "live": True}
     if "linked" not in st.session_state and start_of(st.query_params.to_dict()):
-        options["id"] = f"{shown.name} live"  # the result is another run to the player, which goes where the link says
-    _player(shown, options, look)
+        options["id"] = f"{ticket.key} live"  # the result is another run to the player, which goes where the link says
+    show_player(live.since(parts_of(live.stream, "player"), options), "player")
 
 
 def _progress(ticket: Ticket, key: str) -> None:

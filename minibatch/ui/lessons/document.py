@@ -43,6 +43,11 @@ def lesson_document(
         return None, problems
     position = list(known).index(lesson.outline.id)
     payloads: dict[str, str] = {}
+    try:
+        goals = _goals(lesson.outline)
+        blocks = [_shown(block, lesson, payloads, link) for block in lesson.blocks]
+    except ValueError as error:
+        return None, [Problem(file_of(folder, language), 1, str(error))]
     return {
         "kind": "lesson",
         "id": lesson.outline.id,
@@ -51,11 +56,11 @@ def lesson_document(
         "language": language,
         "languages": list(lesson.outline.languages),
         "prerequisites": [_reference(known[each]) for each in lesson.outline.prerequisites if each in known],
-        "goals": _goals(lesson.outline),
+        "goals": goals,
         "previous": _reference(outlines[position - 1]) if position else None,
         "next": _reference(outlines[position + 1]) if position + 1 < len(outlines) else None,
         "strings": dict(interface_words(language)),
-        "blocks": [_shown(block, lesson, payloads, link) for block in lesson.blocks],
+        "blocks": blocks,
         "runs": payloads,
     }, []
 
@@ -63,17 +68,23 @@ def lesson_document(
 def index_document(language: str = "en", root: Path = LESSONS) -> Document:
     """All lessons, in `language` where they have it, and in a sentence each those that can't be shown."""
     outlines, problems = read_outlines(root, language)
-    lessons = [
-        {
-            "id": outline.id,
-            "title": outline.title,
-            "language": outline.language,
-            "minutes": outline.minutes,
-            "prerequisites": list(outline.prerequisites),
-            "goals": _goals(outline),
-        }
-        for outline in outlines
-    ]
+    lessons = []
+    for outline in outlines:
+        try:
+            goals = _goals(outline)
+        except ValueError as error:
+            problems.append(Problem(file_of(outline.folder, outline.language), 1, str(error)))
+            continue
+        lessons.append(
+            {
+                "id": outline.id,
+                "title": outline.title,
+                "language": outline.language,
+                "minutes": outline.minutes,
+                "prerequisites": list(outline.prerequisites),
+                "goals": goals,
+            }
+        )
     return {
         "kind": "index",
         "language": language,

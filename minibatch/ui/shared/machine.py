@@ -67,7 +67,7 @@ class MachineChoice:
     @property
     def key(self) -> str:
         """For keys of widgets that start from other values on another machine; "" where they are the scenario's own."""
-        known = self.accelerator or self.known
+        known = self.accelerator or (self.clock == "modelled" and self.known)
         return f"{self.accelerator} {self.num_devices} {self.model}" if known else ""
 
     def kv_blocks(self, block_size: int) -> int | None:

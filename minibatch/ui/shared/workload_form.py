@@ -43,7 +43,7 @@ class WorkloadChoice:
 
 
 def workload_form() -> WorkloadChoice:
-    name = choose("WorkloadChoice", list(_TITLES), "scenario", _TITLES.__getitem__)
+    name = choose("Workload", list(_TITLES), "scenario", _TITLES.__getitem__)
     if name == DRAWN:
         return WorkloadChoice(name, traffic=drawn_form())
     if name == TRACE:

@@ -21,6 +21,8 @@ FORMATS: dict[str, TraceFormat] = {
     "sharegpt": ShareGPT(),
     "timed_trace": TimedTrace(),
 }
+TIME_UNITS = {"s": "timed_trace", "ms": "mooncake"}
+"""The format of JSON lines with times in each unit."""
 OF_TEXTS = "sharegpt"
 """The format whose lengths depend on a tokenizer."""
 
@@ -32,11 +34,27 @@ def find_format(name: str) -> TraceFormat:
     return FORMATS[name]
 
 
+def format_in(path: Path, trace_format: str | None, time_unit: str | None) -> str:
+    """The name of the format of a file whose times are in `time_unit`, "s" or "ms"; None takes what the format says.
+
+    ValueError where the format has no choice of units, else as `sniff_format`.
+    """
+    name = trace_format or sniff_format(path)
+    if time_unit is None:
+        return name
+    if time_unit not in TIME_UNITS:
+        raise ValueError(f"unknown time unit {time_unit!r}: choose from {', '.join(TIME_UNITS)}")
+    if name not in TIME_UNITS.values():
+        raise ValueError(f"time_unit does not go with format {name}, which has a unit of its own: leave it out")
+    return TIME_UNITS[time_unit]
+
+
 def sniff_format(path: Path) -> str:
     """The name of the format that a file begins like.
 
-    JSON lines with whole timestamps pass for Mooncake's milliseconds, with fractions for the seconds
-    of a timed trace; say the format where that is wrong.
+    JSON lines with whole timestamps pass for Mooncake's milliseconds; those with fractions for the
+    seconds of a timed trace, unless requests are more than 10 units apart in the mean. Where that is
+    wrong, say the format or the unit of time.
 
     Raises:
         TraceError: it begins like none of them.

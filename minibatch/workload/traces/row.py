@@ -19,11 +19,15 @@ class TraceError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TraceRow:
-    """One request: when it arrived, in seconds from the trace's start, and how long it was."""
+    """One request: when it arrived, in seconds from the trace's start, and how long it was.
+
+    `hash_ids` has one number a block of its prompt, where the trace says which prompts begin alike.
+    """
 
     arrival_s: float
     prompt_tokens: int
     output_tokens: int
+    hash_ids: tuple[int, ...] = ()
 
 
 class TraceFormat(Protocol):

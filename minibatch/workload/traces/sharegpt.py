@@ -1,7 +1,8 @@
 """ShareGPT: one JSON list of conversations, {"conversations": [{"from": ..., "value": "..."}, ...]}.
 
-As in vLLM's benchmark a conversation's first turn is the prompt and its second the output;
-conversations with fewer turns, or with nothing in one of the two, are left out. There are no times:
+As in vLLM's benchmark the first question of a conversation is a prompt and its answer the output, and
+later turns are not read. The pair is a human's turn and the model's right after it; turns before them
+are no prompt. Conversations without such a pair, or with nothing in one of the two, are left out. There are no times:
 all requests arrive at once.
 """
 
@@ -10,12 +11,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from minibatch.workload.traces.file import TraceFile
 from minibatch.workload.traces.row import CountTokens, TraceRow, shown
 
 MAX_CONVERSATION = 16 << 20
 """Most characters of a conversation."""
+_ASKS, _ANSWERS = ("human", "user"), ("gpt", "assistant", "chatgpt", "bing", "bard")
+"""Names of the two sides in ShareGPT and its kin."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -29,22 +33,30 @@ class ShareGPT:
     def rows(self, file: TraceFile, count_tokens: CountTokens | None) -> Iterator[TraceRow]:
         if count_tokens is None:
             raise ValueError("holds texts, and their lengths depend on a tokenizer: choose a model that has one")
+        file.notes.unit = "the first question and answer of each conversation"
         for conversation in _Elements(file):
             turns = _turns(conversation)
             # Lone halves of surrogate pairs occur in the wild, and no tokenizer takes them.
-            counts = [count_tokens(turn.encode(errors="replace").decode()) for turn in turns[:2]]
+            counts = [count_tokens(turn.encode(errors="replace").decode()) for turn in turns]
             if len(counts) == 2 and all(counts):
-                yield TraceRow(0.0, *counts)
+                yield TraceRow(0.0, counts[0], counts[1])
+            else:
+                file.notes.counts["conversations without a question and its answer left out"] += 1
 
 
 def _turns(conversation: object) -> list[str]:
     turns = conversation.get("conversations") if isinstance(conversation, dict) else None
     if not isinstance(turns, list):
         raise ValueError(f'{shown(conversation)} is no conversation: write {{"conversations": [...]}}')
-    texts = [turn.get("value") if isinstance(turn, dict) else None for turn in turns[:2]]
+    texts = [turn.get("value") if isinstance(turn, dict) else None for turn in turns]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError('a turn has no text: write {"from": "human", "value": "..."}')
-    return [text for text in texts if isinstance(text, str)]
+    # Turns without a name alternate, as in files that have texts alone.
+    speakers = [turn.get("from", ("human", "gpt")[place % 2]) for place, turn in enumerate(turns)]
+    for place, pair in enumerate(pairwise(speakers)):
+        if pair[0] in _ASKS and pair[1] in _ANSWERS:
+            return [text for text in texts[place : place + 2] if isinstance(text, str)]
+    return []
 
 
 class _Elements:

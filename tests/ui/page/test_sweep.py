@@ -188,12 +188,14 @@ def test_a_trace_is_served_at_every_load_and_what_is_scaled_is_said() -> None:
     app.number_input(key="sweep requests chat").set_value(30)
     app.text_input(key="sweep loads rate chat").set_value("4 32")
     said = [caption.value for caption in rerun(app).caption]
-    words = "race \\_my\\_\\.csv\\, 30 requests\\, lengths x 0\\.5\\, arrivals scaled from 2\\/s to each load"
+    words = (
+        "race \\_my\\_\\.csv\\, 30 requests over 14\\.5 s\\, lengths x 0\\.5\\, arrivals scaled from 2\\/s to each load"
+    )
     assert any(words in caption and "27.2 prompt and 4.00 output tokens" in caption for caption in said)
     app.button(key="run sweep").click()
     app = finished(rerun(app))
     assert notices(app) == []
-    words = "trace _my_.csv, 30 requests, lengths x 0.5, arrivals scaled from 2/s to each load"
+    words = "trace _my_.csv, 30 requests over 14.5 s, lengths x 0.5, arrivals scaled from 2/s to each load"
     assert f"at every load {words}, seed 0" in html(app)
     offered = [row.metrics["offered"] for row in app.session_state["sweep"].found]
     assert sorted(offered) == [pytest.approx(rate * 30 / 29) for rate in (4, 4, 4, 4, 32, 32, 32, 32)]
@@ -294,7 +296,7 @@ def test_the_slo_of_a_file_is_used_until_another_is_given(file: Path) -> None:
 
 def test_damaged_and_foreign_files_are_refused_in_a_sentence(plan: SweepPlan, file: Path, tmp_path: Path) -> None:
     (said,) = notices(opened(file.read_bytes()[:-100]))
-    assert said == "mine.parquet is not a sweep of Minibatch, or it is damaged: run the sweep again"
+    assert said.startswith("mine.parquet is not a sweep of Minibatch, or it is damaged: name another file")
     odd = SweepFile(tmp_path / "odd.parquet", described(plan.spec) | {"prompt_tokens": ["__import__('os')"] * 40})
     odd.add(row_of("static", plan.points[0].load, plan.points[0].config, run_point(plan.spec, plan.points[0])))
     with pytest.raises(ValueError, match="its numbers make no sense as a sweep"):

@@ -140,7 +140,7 @@ def test_a_trace_goes_to_the_engine_with_its_scaling_and_has_no_link(monkeypatch
     assert payload(app)["options"]["link"] is None
     with engine_job(engine.jobs[0]) as job:
         session = Session(job)
-    assert session.scenario == "trace my trace.csv, 2 requests, from 1 s on, 2x faster, lengths x 0.25"
+    assert session.scenario == "trace my trace.csv, 2 requests over 0.5 s, from 1 s on, 2x faster, lengths x 0.25"
     assert [request.num_prompt_tokens for request in session.requests] == [5, 750]
 
 
