@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from minibatch.analysis.load_advice import too_little_load
 from minibatch.recording.storage import RecordingError
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.compare.controls import Choice, RunForm, sidebar
@@ -257,7 +258,9 @@ def _poll_fork(ticket: Ticket) -> None:
 def _metrics(shown: Shown) -> None:
     st.html("<h2>What each policy achieved</h2>")
     frame = _frame(shown.key, shown)
-    caption = f"All numbers {provenances(shown.recordings)}. ● marks the best of a row."
+    idle = too_little_load(shown.recordings)
+    marks = f"{idle}." if idle else "● marks the best of a row."
+    caption = f"All numbers {provenances(shown.recordings)}. {marks}"
     caption = " ".join(filter(None, (caption, rejected_in_words(shown.recordings))))
     st.html(metrics_html(frame.loc[shown_first(frame, shown.policies)], shown.policies, caption, grouped=False))
     every = st.expander("Every metric", key="every metric", on_change="rerun")
