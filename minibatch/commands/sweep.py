@@ -23,7 +23,7 @@ from minibatch.analysis.slo import parse_slo
 from minibatch.analysis.sweeps.curves import Curve, curves_of
 from minibatch.analysis.sweeps.definition import described
 from minibatch.analysis.sweeps.file import SweepFile, SweepRow, row_of
-from minibatch.commands.options import DTYPE_HELP, add_knobs, knobs_of
+from minibatch.commands.options import DTYPE_HELP, add_knobs, knobs_of, policy_names
 from minibatch.commands.terminal import stop_on_interrupt, wide_console
 from minibatch.commands.traffic import add_format, format_of
 from minibatch.engine.sweep import BACKENDS, Point, SweepSpec, executor_of, knob_value, run_points, with_knob
@@ -157,7 +157,7 @@ def points_of(options: argparse.Namespace, spec: SweepSpec) -> Iterator[Point]:
     """Every policy at every load with every value of the knobs that vary."""
     config = default_config(spec, knobs_of(options))
     varied = [[(name, knob_value(name, text)) for text in texts] for name, *texts in _checked(options.vary)]
-    for policy, load, knobs in product(options.policies, loads_of(options), product(*varied)):
+    for policy, load, knobs in product(policy_names(options.policies), loads_of(options), product(*varied)):
         point = Point(policy, load, config)
         for name, value in knobs:
             point = with_knob(point, name, value)

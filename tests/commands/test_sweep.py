@@ -130,7 +130,11 @@ def test_how_a_trace_is_written_may_be_said(tmp_path: Path) -> None:
         (["--rates", 1, "--trace-times"], "trace_times needs a trace"),
         (["--users", 1, "--trace", "README.md", "--trace-times"], "leave out --trace-times"),
         (["--rates", 1, "--policies", "magic"], "unknown policy 'magic'"),
-        (["--rates", 1, "--out", "README.md"], "README.md is not a sweep"),
+        (["--rates", 1, "--policies", "static", "static"], "policy 'static' is given 2 times"),
+        (
+            ["--rates", 1, "--out", "README.md"],
+            "README.md is not a sweep of Minibatch",
+        ),
         (["--rates", 1, "--out", "/no/such/folder/x.parquet"], "No such folder"),
     ],
 )

@@ -186,7 +186,7 @@ class Lessons:
         for run in (
             "{requests: [[0, 64, 1000000], [0, 64, 1]]}",
             "{requests: [[0, 1000000, 1], [0, 64, 1]]}",
-            "{traffic: {num_requests: 9, arrivals: 'poisson:1e-9', prompt_lengths: 'fixed:8', output_lengths: 'fixed:8'}}",
+            "{traffic: {num_requests: 9,arrivals: 'poisson:1e-9',output_lengths: 'fixed:8',prompt_lengths: 'fixed:1'}}",
             "{traffic: {num_requests: 10000000, prompt_lengths: 'fixed:8', output_lengths: 'fixed:8'}}",
             "{traffic: {num_requests: 2000, prompt_lengths: 'fixed:9999', output_lengths: 'fixed:8'}}",
             "{traffic: {num_requests: 2000, prompt_lengths: 'fixed:9', output_lengths: 'fixed:1000000000'}}",
@@ -201,6 +201,8 @@ class Lessons:
             "{requests: [[0, 8, 8]], seed: -1}",
             "{requests: [[0, 8, 8]], seed: 1e300}",
             "{requests: [[0, 8, 8]], devices: 10000000}",
+            "{requests: [[0, 8, 900]], knobs: {num_kv_blocks: 65536}}",
+            "{requests: [[0, 8, 8]], knobs: {num_kv_blocks: 4000000}}",
             "{requests: [[1e300, 8, 8]]}",
             "{requests: [[0, true, 8]]}",
             "{requests: [[0, 50000, 8]], policies: [chunked], knobs: {max_num_batched_tokens: 1, max_num_seqs: 1}}",

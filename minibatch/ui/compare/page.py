@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from minibatch.recording.storage import RecordingError
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.compare.controls import Choice, RunForm, sidebar
 from minibatch.ui.compare.forks import fork_run, show_fork
@@ -25,7 +27,7 @@ from minibatch.ui.shared.jobs import JobStatus, Ticket
 from minibatch.ui.shared.knobs import fork_knobs
 from minibatch.ui.shared.notices import Notice, show
 from minibatch.ui.shared.palette import Theme, theme
-from minibatch.ui.shared.sources import Shown, from_run
+from minibatch.ui.shared.sources import Shown, from_run, open_file, recordings_folder
 from minibatch.ui.shared.style import show_style
 from minibatch.ui.shared.summary import (
     clocks,
@@ -125,6 +127,7 @@ def _run(choice: Choice, form: RunForm, look: Theme) -> None:
         st.html(intro_html("A new run", RUN_SENTENCE))
         if not rejection:
             show(NO_RUN)
+            _recorded_before(form, choice.policies, look)
         return
     if ticket.status is JobStatus.FAILED:
         show(Notice(ticket.error, "error"))
@@ -147,6 +150,18 @@ def _run(choice: Choice, form: RunForm, look: Theme) -> None:
         _details(shown, look)
     else:
         show(NO_POLICY)
+
+
+def _recorded_before(form: RunForm, policies: tuple[str, ...], look: Theme) -> None:
+    """The bundled recording of the scenario that is chosen, if there is one."""
+    path = recordings_folder() / f"{form.job['scenario']}.mbr"
+    if not path.exists():
+        return
+    with suppress(OSError, RecordingError):  # the page of recordings says what is wrong with it
+        shown = open_file(path).only(policies)
+        if shown.recordings:
+            st.html("<p>Recorded earlier, with the preset's knobs:</p>")
+            _player(shown, {"link": None}, look)
 
 
 def _submit(form: RunForm) -> Notice | None:

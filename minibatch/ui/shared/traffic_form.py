@@ -10,6 +10,7 @@ import streamlit as st
 
 from minibatch.ui.shared.begins import choose, count, number
 from minibatch.ui.shared.choices import MOST_REQUESTS
+from minibatch.ui.shared.kept_file import kept_file
 from minibatch.ui.shared.uploads import MOST_BYTES, Upload, upload_of
 from minibatch.workload.arrivals import ARRIVALS, MOST_USERS
 from minibatch.workload.lengths import LENGTHS
@@ -107,11 +108,11 @@ def _number_key(name: str, word: str, part: str) -> str:
 
 def trace_file(key: str, format_key: str) -> tuple[Upload | None, str, FormatChoice]:
     """An uploaded trace: the file or what is wrong with it, and how it is written."""
-    file = st.file_uploader("Trace", key=key, help=_TRACE_HELP, max_upload_size=MOST_BYTES >> 20)
+    file = kept_file("Trace", key, help=_TRACE_HELP, max_upload_size=MOST_BYTES >> 20)
     upload, problem = None, ""
     if file is not None:
         try:
-            upload = upload_of(file.name, file.getvalue())
+            upload = upload_of(*file)
         except ValueError as error:
             problem = str(error)
     titles = {_AS_IT_LOOKS: "As it looks"} | {name: known.title for name, known in FORMATS.items()}
