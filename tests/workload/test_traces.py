@@ -131,7 +131,7 @@ def test_the_unit_of_json_lines_is_told_from_their_times_and_may_be_given(tmp_pa
 @pytest.mark.parametrize(
     ("choice", "says"),
     [
-        ({"time_unit": "s"}, "time_unit does not go with format azure, which has a unit of its own: leave it out"),
+        ({"time_unit": "s"}, "time_unit does not go with format azure, which leaves no choice of units: leave it out"),
         ({"time_unit": "min"}, "unknown time_unit 'min': choose from s, ms"),
         ({"conversations": "first"}, "conversations does not go with format azure, which holds none: leave it out"),
         ({"conversations": "last"}, "unknown conversations 'last': choose from first, whole"),
@@ -210,7 +210,9 @@ def test_lines_without_a_timestamp_arrive_with_the_line_above_and_hashes_that_ca
     path = write(tmp_path, '{"input_length": 20, "output_length": 3, "hash_ids": [0, 1, 2]}\n' * 3)
     rows = read_trace(path, notes=(notes := Notes()))
     assert [row.arrival_s for row in rows] == [0, 0, 0]
-    assert "3 lines without a timestamp, taken to arrive with the line above" in notes.words()
+    untimed = "3 lines without a timestamp, taken to arrive with the line above"
+    assert untimed in notes.words()
+    assert untimed not in notes.words(with_times=False)
     assert any(phrase.startswith("3 of 3 prompts without a hash") for phrase in notes.words())
 
 

@@ -55,7 +55,7 @@ class FormatChoice:
             raise ValueError(f"unknown trace format {self.trace_format!r}: choose from {', '.join(FORMATS)}")
         name = self.trace_format or sniff_format(path)
         for field, value, known, fits, has in (
-            ("time_unit", self.time_unit, TIME_UNITS, has_time_unit(name), "has a unit of its own"),
+            ("time_unit", self.time_unit, TIME_UNITS, has_time_unit(name), "leaves no choice of units"),
             ("conversations", self.conversations, CONVERSATIONS, name == OF_CONVERSATIONS, "holds none"),
         ):
             if value is None:

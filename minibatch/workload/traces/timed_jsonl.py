@@ -100,7 +100,7 @@ class _Clock:
         else:
             now_s = before_s
             above = "line above of its session" if session in self.of_session else "line above"
-            notes.counts["line", f"without a timestamp, taken to arrive with the {above}"] += 1
+            notes.time_counts["line", f"without a timestamp, taken to arrive with the {above}"] += 1
         if timestamp is not None or delay is not None:
             notes.unit = self.unit
         self.above_s = now_s
