@@ -22,7 +22,7 @@ from minibatch.ui.lessons.document import document_bytes, index_document, lesson
 from minibatch.ui.player.page import page_html
 from minibatch.workload.requests_file import read_requests
 from minibatch.workload.synthetic import trace_requests
-from minibatch.workload.traces import AS_RECORDED, describe_trace, read_trace, sniff_format
+from minibatch.workload.traces import AS_RECORDED, Notes, describe_trace, read_trace
 from minibatch.workload.traces.row import TraceError
 from tests.helpers import record, requests_of
 from tests.hostile.mutations import mutate_bytes, mutate_json, mutate_text
@@ -288,9 +288,8 @@ class Traces:
         return mutate_text(sound.decode(), rng).encode(errors="surrogatepass")
 
     def use(self, path: Path) -> None:
-        known = sniff_format(path)
-        rows = read_trace(path, known, AS_RECORDED, lambda text: len(text.split()))
-        describe_trace(path, known, rows, AS_RECORDED)
+        rows = read_trace(path, count_tokens=lambda text: len(text.split()), notes=(notes := Notes()))
+        describe_trace(path, rows, AS_RECORDED, notes)
         trace_requests(rows[:3], 0)
 
 
