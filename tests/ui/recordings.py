@@ -9,7 +9,7 @@ import numpy as np
 
 from minibatch.decisions.phase import Phase
 from minibatch.decisions.reasons import Code
-from minibatch.recording.schema import BLOCK_COLUMNS, CODES, Header, Recording, RequestRecord
+from minibatch.recording.schema import BLOCK_COLUMNS, CODES, BlockEvent, Header, Recording, RequestRecord
 from minibatch.scheduling.config import SchedulerConfig
 
 MS = 1_000_000
@@ -37,9 +37,9 @@ def recording(
     columns = [np.array(column, dtype=np.int64) for column in zip(*entries, strict=True)]
     iteration, slot, request, phase, tokens, token_id = columns
     zeros, generated = np.zeros(len(iteration), dtype=np.int64), (token_id >= 0).astype(np.int64)
+    rows = _reasons(entries, reasons, texts)
     none = np.zeros(len(durations), dtype=np.int64)
     config = SchedulerConfig(max_num_seqs=2, num_kv_blocks=8)
-    empty = {name: np.zeros(0, dtype=np.int64) for name in BLOCK_COLUMNS}
     prompts = ("once", HTML, "why")
     return Recording(
         header=Header(
@@ -58,19 +58,67 @@ def recording(
             "bytes_activations": ones * 0,
         },
         entries={
-            "iteration": iteration, "slot": slot, "request": request, "phase": phase, "start": zeros,
+            "iteration": iteration, "slot": slot, "request": request, "phase": phase, "start": _starts(entries),
             "tokens": tokens, "padding": zeros, "cached": zeros, "generated": generated,
             "proposed": zeros, "rejected": zeros,
         },
-        blocks=empty,
+        blocks=_blocks(entries),
         reasons={
-            "iteration": np.array([row[0] for row in reasons], dtype=np.int64),
-            "engine": np.zeros(len(reasons), dtype=np.int64),
-            "code": np.array([CODES.index(row[1]) for row in reasons], dtype=np.int64),
-            "request": np.array([row[2] for row in reasons], dtype=np.int64),
+            "iteration": np.array([row[0] for row in rows], dtype=np.int64),
+            "engine": np.zeros(len(rows), dtype=np.int64),
+            "code": np.array([CODES.index(row[1]) for row in rows], dtype=np.int64),
+            "request": np.array([row[2] for row in rows], dtype=np.int64),
         },
-        reason_numbers=tuple(row[3] for row in reasons),
+        reason_numbers=tuple(row[3] for row in rows),
     )  # fmt: skip
+
+
+def _stays(entries: Sequence[Entry]) -> dict[int, tuple[int, int, int]]:
+    """By request: its first iteration, that in which it finishes, and its slot."""
+    stays: dict[int, tuple[int, int, int]] = {}
+    for iteration, slot, request, phase, _, _ in entries:
+        if phase is not PADDING:
+            stays[request] = (stays.get(request, (iteration, 0, 0))[0], iteration, slot)
+    return stays
+
+
+def _starts(entries: Sequence[Entry]) -> np.ndarray:
+    """The position that each entry computes first: behind all that its request has computed."""
+    computed: dict[int, int] = {}
+    starts = []
+    for _, _, request, _, tokens, _ in entries:
+        starts.append(computed.get(request, 0))
+        computed[request] = starts[-1] + tokens
+    return np.array(starts, dtype=np.int64)
+
+
+def _blocks(entries: Sequence[Entry]) -> dict[str, np.ndarray]:
+    """Each request holds the block of its own number for as long as it stays."""
+    stays = _stays(entries)
+    events = [(last + 1, BlockEvent.RELEASE, request) for request, (_, last, _) in stays.items()]
+    events += [(first, BlockEvent.ACQUIRE, request) for request, (first, _, _) in stays.items()]
+    rows = [(iteration, 0, request, request, event, -1) for iteration, event, request in sorted(events, key=_by_time)]
+    columns = zip(*rows, strict=True)
+    return {name: np.array(column, dtype=np.int64) for name, column in zip(BLOCK_COLUMNS, columns, strict=True)}
+
+
+def _by_time(event: tuple[int, int, int]) -> tuple[int, bool]:
+    return event[0], event[1] == BlockEvent.ACQUIRE
+
+
+def _reasons(
+    entries: Sequence[Entry], given: Sequence[tuple[int, Code, int, tuple[int, ...]]], texts: Sequence[str]
+) -> list[tuple[int, Code, int, tuple[int, ...]]]:
+    """Those given, and those that every run has: requests are queued, admitted and finished."""
+    rows = []
+    for request, (first, last, slot) in _stays(entries).items():
+        rows.append((0, Code.QUEUED, request, (3, len(texts[request]))))
+        rows.append((first, Code.ADMITTED, request, (slot, 1, 4)))
+        rows.append((last + 1, Code.FINISHED_LENGTH, request, (len(texts[request]),)))
+    known = {(code, request) for _, code, request, _ in given}
+    order = (Code.FINISHED_LENGTH, Code.QUEUED, Code.ADMITTED)
+    rows = [*given, *(row for row in rows if (row[1], row[2]) not in known)]
+    return sorted(rows, key=lambda row: (row[0], order.index(row[1]) if row[1] in order else len(order)))
 
 
 def static() -> Recording:
