@@ -154,15 +154,15 @@ def _run(choice: Choice, form: RunForm, look: Theme) -> None:
 
 
 def _recorded_before(form: RunForm, policies: tuple[str, ...], look: Theme) -> None:
-    """The bundled recording of the scenario that is chosen, if there is one."""
+    """What came of the scenario that is chosen when it was recorded, if it was."""
     path = recordings_folder() / f"{form.job['scenario']}.mbr"
     if not path.exists():
         return
     with suppress(OSError, RecordingError):  # the page of recordings says what is wrong with it
         shown = open_file(path).only(policies)
         if shown.recordings:
-            st.html("<p>Recorded earlier, with the preset's knobs:</p>")
-            _player(shown, {"link": None}, look)
+            st.html(f"<p>Recorded earlier, with the preset's knobs, {provenances(shown.recordings)}:</p>")
+            _slot_time(shown, look)
 
 
 def _submit(form: RunForm) -> Notice | None:
