@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: app test verify lint bench recordings screenshots clean
+.PHONY: app test verify lint bench recordings values screenshots clean
 
 app: $(VENV)/.app  ## open the page
 	$(BIN)/streamlit run app.py
@@ -25,6 +25,10 @@ bench: $(VENV)/.test  ## speed against transformers and against this machine's r
 
 recordings: $(VENV)/.app  ## make the bundled recordings again, on this machine
 	$(BIN)/python -m minibatch record
+	$(BIN)/python -m minibatch lesson values
+
+values: $(VENV)/.app  ## compute again what lessons and the interview room ship with
+	$(BIN)/python -m minibatch lesson values
 
 screenshots: $(VENV)/.test  ## take the README's pictures again
 	$(BIN)/python -m tests.screenshots

@@ -48,13 +48,18 @@ COMMANDS = (
 )
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run one command; the exit status is 0, 1 where something is wrong, 2 for input that can't be used."""
+def command_line() -> argparse.ArgumentParser:
+    """Every command with its options."""
     parser = argparse.ArgumentParser(prog="minibatch", description=__doc__)
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in COMMANDS:
         command.add_parser(subparsers)
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; the exit status is 0, 1 where something is wrong, 2 for input that can't be used."""
+    options = command_line().parse_args(arguments)
     try:
         status: int = options.execute(options)
         return status

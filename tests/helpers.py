@@ -7,12 +7,13 @@ from dataclasses import asdict
 
 from minibatch.engine.executor import Result
 from minibatch.engine.loop import Engine
-from minibatch.recording.schema import Clock, Header, Recording
+from minibatch.recording.schema import BlockEvent, Clock, Header, Recording
 from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.policy import Policy
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import Request, SamplingParams
 
@@ -26,7 +27,7 @@ def token_of(request_id: int, index: int) -> int:
 
 
 class CountingExecutor:
-    """Takes 1 ms an iteration and 0.1 ms a token, and writes tokens that tell their place."""
+    """Takes 1 ms an iteration and 0.1 ms a token, and generates tokens that tell their place."""
 
     clock: Clock = "modelled"
     device = "a table of durations"
@@ -38,6 +39,9 @@ class CountingExecutor:
             if seq.samples
         }
         return Result(tokens, MS + plan.num_tokens * MS // 10)
+
+    def forget(self, request_id: int) -> None:
+        """It keeps nothing of requests."""
 
 
 def requests_of(lengths: Sequence[tuple[int, int] | tuple[int, int, float]]) -> list[Request]:
@@ -57,7 +61,7 @@ def engine_of(
     requests: Sequence[Request], policy: str | Policy, config: SchedulerConfig, loop: ClosedLoop | None = None
 ) -> Engine:
     chosen = find_policy(policy) if isinstance(policy, str) else policy
-    return Engine(requests, chosen, CountingExecutor(), config, SHAPE, loop=loop)
+    return Engine(arrival_source(requests, loop), chosen, CountingExecutor(), config, SHAPE)
 
 
 def cut_short(lengths: Sequence[tuple[int, int]], steps: int, think_s: float) -> Recording:
@@ -95,3 +99,10 @@ def record(
     engine = engine_of(requests, policy, config, loop)
     engine.run()
     return engine.recording(header_of(engine, loop))
+
+
+def owner_rows(recording: Recording) -> list[tuple[int, int, int]]:
+    """(iteration, block, its owner from then on, -1 for none) of every event of a KV block that nothing shares."""
+    names = ("iteration", "block", "request", "event")
+    rows = zip(*(recording.blocks[name].tolist() for name in names), strict=True)
+    return [(i, block, request if event == BlockEvent.ACQUIRE else -1) for i, block, request, event in rows]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from enum import StrEnum
 
-import numpy as np
-
-from minibatch.decisions.reasons import WAITS, Code
-from minibatch.recording.schema import Recording
+from minibatch.decisions.reasons import Code
 
 WAITED = 0.1
 """The head of the queue waited if it did so for at least this share of the run's time."""
@@ -78,10 +74,10 @@ class Shares:
 def bottleneck(shares: Shares) -> Bottleneck:
     """What keeps a run from serving more. The first of these that holds:
 
-    1. Throughput follows the load: the load. Nobody asked for more.
+    1. Throughput follows the load: the load. No more was asked for.
     2. The head of the queue waited for less than a tenth of the time, in all: the device itself,
-       compute if more than half of the iterations' time was compute-bound, else bandwidth. All who came were
-       let in, and it was still too slow.
+       compute if more than half of the iterations' time was compute-bound, else bandwidth. All requests that
+       arrived were admitted, and it was still too slow.
     3. What the head of the queue waited for longest; of equal waits, the one first in `Bottleneck`. But
        where that is slots or the token budget, and more than half of that time was compute-bound: compute,
        because an iteration with more tokens would last longer in proportion.
@@ -109,48 +105,5 @@ SHARE_OF = {
     Code.WAITS_BUDGET: "token_budget",
     Code.WAITS_BATCH: "batch",
 }
-"""Which share a wait counts for. Nobody enters after a preemption because blocks are short. A wait
+"""Which share a wait counts for. No request enters after a preemption, because blocks are short. A wait
 for a window to fill is for more load: no limit."""
-
-
-def shares_of(recording: Recording, follows: bool) -> Shares:
-    """The shares of a run, from the reasons that it holds.
-
-    Args:
-        follows: whether its throughput followed the load, which only a sweep can tell.
-
-    Raises:
-        ValueError: the recording does not say how fast its device is.
-    """
-    ceilings, iterations = recording.header.ceilings, recording.iterations
-    if ceilings is None:
-        raise ValueError("the recording does not say how fast its device is: record it on a device with known ceilings")
-    duration = iterations["duration_ns"]
-    waited = dict.fromkeys(SHARE_OF.values(), 0)
-    for i, code in enumerate(waits_of_head(recording)):
-        if code in SHARE_OF:
-            waited[SHARE_OF[code]] += int(duration[i])
-    moved = sum(iterations[name] for name in ("bytes_weights", "bytes_kv", "bytes_activations"))
-    ridge = ceilings["flops_per_s"] / ceilings["bytes_per_s"]
-    computing = int(duration[iterations["flops"] >= ridge * np.asarray(moved)].sum())
-    shares = {name: ns / max(1, recording.end_ns) for name, ns in waited.items()}
-    return Shares(follows, **shares, compute=computing / max(1, int(duration.sum())))
-
-
-def waits_of_head(recording: Recording) -> Iterator[Code | None]:
-    """For each iteration, what the head of the queue waits for; None where nobody waits.
-
-    A wait holds until its request enters. One that is noted while another holds belongs to a
-    preempted request that went before it, and hands back to it.
-    """
-    noted: dict[int, list[tuple[Code, int | None]]] = {}
-    for i, reason in recording.each_reason():
-        noted.setdefault(i, []).append((reason.code, reason.request_id))
-    waits: dict[int | None, Code] = {}
-    for i in range(recording.num_iterations):
-        for code, request in noted.get(i, ()):
-            if code in WAITS:
-                waits[request] = code
-            elif code in (Code.ADMITTED, Code.RESUMED):
-                waits.pop(request, None)
-        yield next(reversed(waits.values()), None)

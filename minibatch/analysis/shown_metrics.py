@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from minibatch.analysis.formats import NOTHING, count, percent, three_figures
+from minibatch.analysis.formats import NOTHING, count, percent, plural, three_figures
 from minibatch.analysis.metrics import Metrics
 
 Better = Literal["higher", "lower", "neither"]
@@ -44,7 +44,9 @@ def _share(group: str, words: str, key: str, better: Better) -> MetricRow:
 
 
 ROWS: tuple[MetricRow, ...] = (
-    MetricRow("Throughput", "tokens written", "tok/s", "output_throughput", "higher"),
+    MetricRow("Requests", "requests completed", "", "completed", "higher", count),
+    MetricRow("Requests", "requests rejected", "", "num_rejected", "lower", count),
+    MetricRow("Throughput", "output tokens", "tok/s", "output_throughput", "higher"),
     MetricRow("Throughput", "requests finished", "req/s", "request_throughput", "higher"),
     MetricRow("Throughput", "time until all are done", "s", "duration", "lower"),
     *_latency("TTFT: arrival to first token", "ttft"),
@@ -53,11 +55,11 @@ ROWS: tuple[MetricRow, ...] = (
     *_latency("E2E: arrival to last token", "e2el"),
     *_latency("Queue time: arrival to first scheduled", "queue_time"),
     _share("Slots", "busy: prefill or decode", "slot_utilization", "higher"),
-    _share("Slots", "padding: held or computed for nobody", "slot_padding", "lower"),
+    _share("Slots", "padding: held or computed without use", "slot_padding", "lower"),
     _share("Slots", "stalled by others' prefill", "slot_stalled", "lower"),
     MetricRow("Slots", "stalled by others' prefill, all slots", "s", "stalled_s", "lower"),
     _share("Slots", "idle while requests wait", "slot_idle_waiting", "lower"),
-    _share("Slots", "idle, nobody waits", "slot_idle_empty", "neither"),
+    _share("Slots", "idle, queue empty", "slot_idle_empty", "neither"),
     _share("KV cache", "used, mean", "mean_kv_cache_usage", "neither"),
     _share("KV cache", "used, most", "max_kv_cache_usage", "neither"),
     _share("KV cache", "fragmentation: held but empty", "kv_fragmentation", "lower"),
@@ -76,6 +78,26 @@ HEADLINES = (
     "stalled_s",
 )
 """The few lines that fit on a projector."""
+
+COUNTS = ("completed", "num_rejected")
+"""How many requests a run's means are of, and how many they are not of."""
+
+
+def headlines(metrics: Sequence[Metrics]) -> tuple[str, ...]:
+    """`HEADLINES` of some runs; where one rejected requests, first of all how many its means are of."""
+    return (*COUNTS, *HEADLINES) if any(values["num_rejected"] for values in metrics) else HEADLINES
+
+
+def requests_in_words(num_requests: int, metrics: Sequence[Metrics]) -> str:
+    """32 requests; where all runs rejected as many: 3 requests, 2 served, 1 rejected."""
+    words = plural(num_requests, "request")
+    counts = {tuple(values[key] for key in COUNTS) for values in metrics}
+    if not any(rejected for _, rejected in counts):
+        return words
+    if len(counts) > 1:
+        return f"{words}, of which some were rejected"
+    ((served, rejected),) = counts
+    return f"{words}, {count(served)} served, {count(rejected)} rejected"
 
 
 def best_of_row(row: MetricRow, metrics: Sequence[Metrics], shown: Sequence[str]) -> list[bool]:

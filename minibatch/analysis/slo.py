@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minibatch.analysis.timeline import Timeline
-from minibatch.recording.schema import Column, Recording
-from minibatch.workload.request import NANOSECONDS
+from minibatch.recording.schema import Column
 
 NAMES = {"ttft": "TTFT", "tpot": "TPOT", "e2el": "E2E"}
 """The latencies that an SLO may limit: as vLLM's `--goodput` calls them, and as the screen does."""
@@ -125,7 +123,7 @@ class Goodput:
         completed: requests that finished and were not rejected.
         arrived: requests that came before the end of the run, rejected ones included.
         request_goodput: good / duration, in requests/s; None if nothing ran.
-        attainment: good / arrived, from 0 to 1; None if nobody arrived.
+        attainment: good / arrived, from 0 to 1; None if none arrived.
     """
 
     good: int
@@ -135,29 +133,16 @@ class Goodput:
     attainment: float | None
 
 
-def goodput_of(recording: Recording, slo: Slo) -> Goodput:
-    """Goodput and attainment of a run, by its completed requests."""
-    timeline = Timeline(recording)
-    latencies = _latencies_ns(timeline)
-    # Of a run that was cut short, the requests that nobody had sent yet have not arrived; one that
-    # was rejected after the last iteration has.
-    ended = np.array([request.finish_reason is not None for request in recording.requests], dtype=bool)
-    arrived = int(((timeline.arrival_ns <= recording.end_ns) | ended).sum())
-    seconds = recording.end_ns / NANOSECONDS
+Latencies = tuple[Column, Column, Column]
+"""TTFT, TPOT and E2E in nanoseconds, one entry a completed request; TPOT is NaN where one token was generated."""
+
+
+def judge(slo: Slo, latencies: Latencies, num_arrived: int, seconds: float) -> Goodput:
+    """Goodput and attainment of a run of `seconds` to which `num_arrived` requests came."""
     return Goodput(
         good=int(slo.meets(*latencies).sum()),
-        completed=int(timeline.completed.sum()),
-        arrived=arrived,
+        completed=len(latencies[0]),
+        arrived=num_arrived,
         request_goodput=goodput(slo, *latencies, seconds) if seconds else None,
-        attainment=attainment(slo, *latencies, arrived),
+        attainment=attainment(slo, *latencies, num_arrived),
     )
-
-
-def _latencies_ns(timeline: Timeline) -> tuple[Column, Column, Column]:
-    """TTFT, TPOT and E2E, each with one entry a completed request; TPOT is NaN where one token was written."""
-    done = timeline.completed
-    arrival, first, last = timeline.arrival_ns[done], timeline.first_token_ns[done], timeline.last_token_ns[done]
-    gaps = timeline.num_output_tokens[done] - 1
-    tpot = np.full(len(gaps), np.nan)
-    np.divide(last - first, gaps, out=tpot, where=gaps > 0)
-    return first - arrival, tpot, last - arrival

@@ -21,6 +21,7 @@ from minibatch.roofline.ceilings import Ceilings
 from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.request import Request, SamplingParams
 
 if TYPE_CHECKING:  # of the tests' requirements
@@ -116,7 +117,8 @@ def comparison() -> tuple[list[Recording], list[str]]:
 
 def _record(requests: Sequence[Request], policy: str, budget: int) -> Recording:
     config = SchedulerConfig(max_num_seqs=SLOTS, max_num_batched_tokens=budget, max_model_len=512, num_kv_blocks=512)
-    engine = Engine(requests, find_policy(policy), RooflineExecutor(_SHAPE, _CEILINGS), config, _SHAPE, check=False)
+    executor = RooflineExecutor(_SHAPE, _CEILINGS)
+    engine = Engine(arrival_source(requests), find_policy(policy), executor, config, _SHAPE, check=False)
     while engine.recorder.num_iterations < ITERATIONS and engine.step() is not None:
         pass
     header = Header(

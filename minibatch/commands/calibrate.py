@@ -96,7 +96,7 @@ def _print(fitted: Calibration) -> None:
     console.print(_efficiencies(fitted))
     print(f"modelled against measured, on {len(fitted.held_out)} steps that were not fitted to")
     console.print(_errors(fitted))
-    print(f"measured once more, one and the same step differs by {percent(fitted.spread)} %")
+    print(f"repeated measurements of the same step differ by {percent(fitted.spread)} %")
 
 
 def _efficiencies(fitted: Calibration) -> Table:

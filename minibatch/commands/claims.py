@@ -1,4 +1,4 @@
-"""`claims`: list the figures that others published, each with its source."""
+"""`claims`: list published figures, each with its source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`compare`: serve the same requests under several policies and put the numbers side by side."""
+"""`compare`: serve the same requests under several policies and compare the metrics."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ def add_parser(subparsers: Any) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     from minibatch.commands.terminal import job_progress, metrics_table, stop_on_interrupt
-    from minibatch.engine.session import Job, run_job
+    from minibatch.engine.job import Job
+    from minibatch.engine.session import run_job
 
-    names = list(dict.fromkeys(name for given in options.policies for name in given.split(",") if name))
+    names = shared.policy_names(options.policies)
     for name in names:
         find_policy(name)
     if options.out is not None:

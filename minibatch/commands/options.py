@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
 
 from minibatch.analysis.registry.modelled import elsewhere
-from minibatch.analysis.registry.models import load_models
+from minibatch.analysis.registry.models import known_model
 from minibatch.commands.traffic import add_traffic, traffic_of
 from minibatch.recording.schema import Clock
 from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling.config import KNOB_HELP, KVLayout, PreemptionMode, SchedulerConfig
 from minibatch.workload.scenarios import SCENARIOS, find_scenario
 
+DTYPE_HELP = (
+    "auto, float32, float64, bfloat16 or float16; of accelerators that have it also float8 (fp8, float8_e4m3fn) or "
+    "float4: weights of that size and all matrix products at that peak, KV in 16 bits. auto is what a config.json "
+    "says, where the accelerator has it"
+)
 _DEFAULTS = SchedulerConfig()
 _CHOICES = {"kv_layout": get_args(KVLayout), "preemption_mode": get_args(PreemptionMode)}
+
+
+def policy_names(given: Sequence[str]) -> list[str]:
+    """Names of `--policies`, with spaces or commas between them; ValueError where one is given twice."""
+    names = [name for text in given for name in text.split(",") if name]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"policy {name!r} is given {names.count(name)} times: name each policy once")
+    return names
 
 
 def add_workload(parser: argparse.ArgumentParser) -> None:
@@ -26,8 +40,8 @@ def add_workload(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--scenario", metavar="NAME", help=f"one of {', '.join(SCENARIOS)} (default: chat)")
     group.add_argument("--requests", type=Path, metavar="FILE", help="JSON lines: prompt or prompt_tokens, "
                        "max_tokens, arrival_s")  # fmt: skip
-    group.add_argument("--prompt", nargs="+", action="extend", metavar="TEXT", help="prompts of your own")
-    group.add_argument("--max-tokens", type=int, default=64, help="most tokens that a --prompt writes")
+    group.add_argument("--prompt", nargs="+", action="extend", metavar="TEXT", help="your own prompts")
+    group.add_argument("--max-tokens", type=int, default=64, help="most tokens to generate for each --prompt")
     group.add_argument("--seed", type=int, default=0)
     group.add_argument("--temperature", type=float, default=0.0, help="0 is greedy")
     group.add_argument("--top-k", type=int, default=0, help="0 keeps all tokens")
@@ -39,9 +53,9 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("model and machine")
     group.add_argument("--model", default="bundled", help="bundled; random:gpt2, -medium, -large, -xl; a GPT-2 "
                        "checkpoint by hub name or folder; or, with --clock modelled, one that `hardware` "
-                       "lists")  # fmt: skip
+                       "lists, or any model's config.json or the folder that holds it")  # fmt: skip
     group.add_argument("--device", default="auto", help="auto, cpu or cuda")
-    group.add_argument("--dtype", default="auto", help="auto, float32, float64, bfloat16 or float16")
+    group.add_argument("--dtype", default="auto", help=DTYPE_HELP)
     group.add_argument("--clock", choices=get_args(Clock), default="measured")
     group.add_argument("--accelerator", metavar="NAME", help="with --clock modelled: instead of this machine, one "
                        "that `hardware` lists, as its data sheet has it")  # fmt: skip
@@ -106,15 +120,15 @@ def _elsewhere(options: argparse.Namespace) -> dict[str, Any]:
         raise ValueError("--tensor-parallel shares a model among accelerators: give --accelerator as well")
     if options.accelerator is not None and options.device != "auto":
         raise ValueError("--device is of this machine and --accelerator of another one: give one of them")
-    registered = load_models().get(options.model)
     if options.clock != "modelled":
         if options.accelerator is not None:
             raise ValueError(
                 "an accelerator that is not here can't be measured: use --accelerator with --clock modelled"
             )
-        if registered is not None and registered.config["model_type"] != "gpt2":
+        known = known_model(options.model)
+        if known is not None and known.config["model_type"] != "gpt2":
             raise ValueError(
-                f"of {options.model} only the sizes are here, not the weights: use it with --clock modelled"
+                f"{options.model} is known by its sizes alone, without weights: use it with --clock modelled"
             )
         return {}
     num_devices = 1 if options.tensor_parallel is None else options.tensor_parallel

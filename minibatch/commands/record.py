@@ -24,7 +24,8 @@ def add_parser(subparsers: Any) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     from minibatch.commands.terminal import job_progress
-    from minibatch.engine.session import Job, run_job
+    from minibatch.engine.job import Job
+    from minibatch.engine.session import run_job
 
     scenarios = [find_scenario(name) for name in options.scenarios]
     options.out.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""`reproduce`: hold a published result against the schedulers on the roofline model, figure by figure."""
+"""`reproduce`: compare a published result with the policies on the roofline model, figure by figure."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _print(found: Reproduction, seed: int) -> None:
 
 
 def _sources(found: Reproduction) -> list[str]:
-    """A line a claim: what it is of, the figure, and who says so."""
+    """A line a claim: what it is of, the figure, and its source."""
     claims = dict.fromkeys(claim for row in found.rows if row.published for claim in row.published.claims)
     return [f"{claim.of}: {claim.words} ({claim.source_in_words})" for claim in claims]
 

@@ -1,4 +1,4 @@
-"""`run`: serve under one policy and stream the text as it is written."""
+"""`run`: serve under one policy and stream the text as it is generated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def add_parser(subparsers: Any) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     from minibatch.commands.terminal import metrics_table, stop_on_interrupt
-    from minibatch.engine.session import Job, Session
+    from minibatch.engine.job import Job
+    from minibatch.engine.session import Session
     from minibatch.model.text import TextStream
 
     policy = find_policy(options.policy)
@@ -40,7 +41,7 @@ def execute(options: argparse.Namespace) -> int:
     lines: dict[int, str] = {}
 
     def write(engine: Any, plan: Any) -> None:
-        """Show each request's line when it breaks or ends: texts are written side by side."""
+        """Show each request's line when it breaks or ends: texts are generated side by side."""
         for seq in plan.seqs:
             state = seq.request
             if not seq.samples or session.tokenizer is None or engine.executor.clock == "modelled":

@@ -18,7 +18,7 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("show", help=__doc__.split(": ")[1], description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--why", action="store_true", help="list every decision and its reason")
-    parser.add_argument("--text", action="store_true", help="print what each request wrote")
+    parser.add_argument("--text", action="store_true", help="print the text that each request generated")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     parser.set_defaults(execute=execute)
 

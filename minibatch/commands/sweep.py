@@ -1,11 +1,11 @@
-"""`sweep`: one modelled workload at load after load, under several policies and knobs, into one Parquet file."""
+"""`sweep`: a modelled workload at increasing load, under several policies and knobs, into one Parquet file."""
 
 from __future__ import annotations
 
 import argparse
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,15 @@ from rich.table import Table
 from rich.text import Text
 
 from minibatch.analysis.formats import three_figures
-from minibatch.analysis.registry.accelerators import find_accelerator
-from minibatch.analysis.registry.models import find_shape
+from minibatch.analysis.registry.claims import find_claim
+from minibatch.analysis.registry.modelled import sizes_and_ceilings
 from minibatch.analysis.slo import parse_slo
 from minibatch.analysis.sweeps.curves import Curve, curves_of
 from minibatch.analysis.sweeps.definition import described
 from minibatch.analysis.sweeps.file import SweepFile, SweepRow, row_of
-from minibatch.commands.options import add_knobs, knobs_of
+from minibatch.commands.options import DTYPE_HELP, add_knobs, knobs_of, policy_names
 from minibatch.commands.terminal import stop_on_interrupt, wide_console
+from minibatch.commands.traffic import add_format, format_of
 from minibatch.engine.sweep import BACKENDS, Point, SweepSpec, executor_of, knob_value, run_points, with_knob
 from minibatch.model.bundled_tokenizer import count_tokens
 from minibatch.recording.storage import check_writable
@@ -32,9 +33,9 @@ from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.demand import Demand, Load, drawn_demand, trace_demand
 from minibatch.workload.lengths import LENGTH_FORMS
-from minibatch.workload.traces import FORMATS, Scaling
+from minibatch.workload.traces import FormatChoice, Scaling
 
-MEMORY_SHARE = 0.9
+MEMORY_SHARE = find_claim("vllm-memory-share").value / 100
 """Of device memory, for weights and KV: vLLM's default `gpu_memory_utilization`."""
 _MOST_BLOCKS = 1_000_000
 _DEFAULTS = {
@@ -46,15 +47,16 @@ _DEFAULTS = {
 
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("sweep", help=__doc__.split(": ")[1], description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="Parquet; a sweep that is there "
-                        "already is gone on with")  # fmt: skip
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="Parquet file; an existing sweep "
+                        "is resumed")  # fmt: skip
     parser.add_argument("--policies", nargs="+", default=list(POLICIES), metavar="NAME")
     parser.add_argument(
         "--accelerator", default="H100", metavar="NAME", help="as `hardware` lists them (default: H100)"
     )
     parser.add_argument("--tensor-parallel", type=int, default=1, metavar="N")
-    parser.add_argument("--model", default="llama-3.1-8b", help="as `hardware` lists them (default: llama-3.1-8b)")
-    parser.add_argument("--dtype", default="auto")
+    parser.add_argument("--model", default="llama-3.1-8b", help="as `hardware` lists them, or a config.json or the "
+                        "folder that holds it (default: llama-3.1-8b)")  # fmt: skip
+    parser.add_argument("--dtype", default="auto", help=DTYPE_HELP)
     parser.add_argument("--seed", type=int, default=0)
     loads = parser.add_argument_group("load, in one of two ways")
     loads.add_argument("--rates", nargs="+", type=float, metavar="R", help="requests/s, whether or not they are served")
@@ -67,14 +69,14 @@ def add_parser(subparsers: Any) -> None:
     lengths.add_argument("--prompt-lengths", metavar="SPEC", help=f"{LENGTH_FORMS} (default: lognormal:512:1.0)")
     lengths.add_argument("--output-lengths", metavar="SPEC", help="likewise (default: lognormal:128:1.0)")
     lengths.add_argument("--trace", type=Path, metavar="FILE", help="its lengths")
-    lengths.add_argument("--trace-times", action="store_true", help="its arrivals too, faster or slower to come at "
-                         "each of the rates")  # fmt: skip
-    lengths.add_argument("--trace-format", metavar="NAME", help=f"one of {', '.join(FORMATS)} (default: as it looks)")
+    lengths.add_argument("--trace-times", action="store_true", help="its arrivals too, scaled to each of "
+                         "the rates")  # fmt: skip
+    add_format(lengths)
     lengths.add_argument("--length-scale", type=float, metavar="X", help="factor of all lengths of the trace")
     parser.add_argument("--vary", nargs="+", action="append", default=[], metavar="X", help="a knob and its values: "
                         "--vary max_num_batched_tokens 256 512 2048")  # fmt: skip
     parser.add_argument("--slo", nargs="+", metavar="NAME:MS", help="as vLLM's --goodput: ttft:200 tpot:50 e2el:5000; "
-                        "kept in the file (default: the one that is there)")  # fmt: skip
+                        "kept in the file (default: the file's own)")  # fmt: skip
     parser.add_argument("--workers", type=int, metavar="N", help="(default: as many as there are cores)")
     parser.add_argument("--executor", choices=BACKENDS, default="processes", help="dask and ray must be installed")
     add_knobs(parser, _DEFAULTS)
@@ -115,10 +117,10 @@ def execute(options: argparse.Namespace) -> int:
     for curve in curves_of(rows, file.slo):
         console.print(_table(curve, spec, file.slo is not None))
     if file.slo:
-        where = "" if given else f", as {options.out} has it; --slo gives another"
+        where = "" if given else f", from {options.out}; --slo sets another"
         console.print(Text(f"SLO of goodput: {file.slo.words}{where}"))
     if stopped:
-        console.print(f"stopped: {len(rows)} of {len(points)} points are in {options.out}; run it again to go on")
+        console.print(f"stopped: {len(rows)} of {len(points)} points are in {options.out}; run it again to resume")
         return 130
     return 0
 
@@ -126,9 +128,9 @@ def execute(options: argparse.Namespace) -> int:
 def demand_of(options: argparse.Namespace) -> Demand:
     """The lengths that are asked for."""
     if options.trace is None:
-        for name in ("trace_format", "length_scale", "trace_times"):
+        for name in (*(field.name for field in fields(FormatChoice)), "length_scale", "trace_times"):
             if getattr(options, name) not in (None, False):
-                raise ValueError(f"{name} is of a trace, and there is none: leave it out or give --trace")
+                raise ValueError(f"{name} needs a trace: leave it out or give --trace")
         return drawn_demand(
             1000 if options.num_requests is None else options.num_requests,
             options.prompt_lengths or "lognormal:512:1.0",
@@ -136,19 +138,18 @@ def demand_of(options: argparse.Namespace) -> Demand:
             options.seed,
         )
     if options.prompt_lengths or options.output_lengths:
-        raise ValueError("a trace has lengths of its own: leave out --prompt-lengths and --output-lengths")
+        raise ValueError("a trace has its own lengths: leave out --prompt-lengths and --output-lengths")
     if options.trace_times and (options.users or options.burstiness != 1):
         raise ValueError("the trace's times do not go with --users or --burstiness: leave out --trace-times")
     scaling = Scaling(num_requests=options.num_requests)
     if options.length_scale is not None:
         scaling = replace(scaling, length_scale=options.length_scale)
-    return trace_demand(options.trace, options.trace_format, scaling, count_tokens, options.trace_times)
+    return trace_demand(options.trace, format_of(options), scaling, count_tokens, options.trace_times)
 
 
 def spec_of(options: argparse.Namespace, demand: Demand) -> SweepSpec:
     """What all points share."""
-    ceilings = find_accelerator(options.accelerator).ceilings(options.dtype, options.tensor_parallel)
-    shape = find_shape(options.model, ceilings.dtype)
+    shape, ceilings = sizes_and_ceilings(options.model, options.accelerator, options.tensor_parallel, options.dtype)
     return SweepSpec(demand, shape, ceilings, options.model, options.seed)
 
 
@@ -156,7 +157,7 @@ def points_of(options: argparse.Namespace, spec: SweepSpec) -> Iterator[Point]:
     """Every policy at every load with every value of the knobs that vary."""
     config = default_config(spec, knobs_of(options))
     varied = [[(name, knob_value(name, text)) for text in texts] for name, *texts in _checked(options.vary)]
-    for policy, load, knobs in product(options.policies, loads_of(options), product(*varied)):
+    for policy, load, knobs in product(policy_names(options.policies), loads_of(options), product(*varied)):
         point = Point(policy, load, config)
         for name, value in knobs:
             point = with_knob(point, name, value)
@@ -198,21 +199,24 @@ def _checked(varied: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
 def _table(curve: Curve, spec: SweepSpec, has_slo: bool) -> Table:
     title = f"{curve.policy}{curve.knobs_in_words}: modelled on {spec.ceilings.device}, {spec.model}"
     table = Table(box=box.SIMPLE_HEAD, title=Text(title), title_justify="left", caption_justify="left")
-    heads = ["completed/s", "tok/s", "TTFT p99", "TPOT p99", "queue", "preempted", "KV", *(["goodput/s"] * has_slo)]
+    rejects = any(row.metrics["num_rejected"] for row in curve.rows)
+    heads = ["completed/s", *(["rejected"] * rejects), "tok/s", "TTFT p99", "TPOT p99", "queue", "preempted", "KV"]
+    heads += ["goodput/s"] * has_slo
     for name in (curve.rows[0].load.kind, *heads, ""):
         table.add_column(name, justify="right")
     for place, row in enumerate(curve.rows):
         mark = "knee" if place == curve.knee.index else ""
-        table.add_row(f"{row.load.value:g}", *_cells(row), *([_number(curve.goodputs[place])] * has_slo), mark)
+        table.add_row(f"{row.load.value:g}", *_cells(row, rejects), *([_number(curve.goodputs[place])] * has_slo), mark)
     table.caption = Text(curve.sentence)
     return table
 
 
-def _cells(row: SweepRow) -> list[str]:
+def _cells(row: SweepRow, rejects: bool) -> list[str]:
     metrics = row.metrics
     usage = metrics["mean_kv_cache_usage"]
     return [
         _number(metrics["request_throughput"]),
+        *([str(metrics["num_rejected"])] * rejects),
         _number(metrics["output_throughput"]),
         *(f"{_number(metrics[name])} ms" for name in ("p99_ttft_ms", "p99_tpot_ms", "mean_queue_time_ms")),
         str(metrics["num_preemptions"]),

@@ -16,8 +16,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from minibatch.analysis.metrics import compute_metrics
-from minibatch.analysis.shown_metrics import HEADLINES, ROWS, best_of_row
+from minibatch.analysis.load_advice import too_little_load
+from minibatch.analysis.metrics import Metrics, compute_metrics
+from minibatch.analysis.shown_metrics import ROWS, best_of_row, headlines, requests_in_words
 from minibatch.recording.schema import Recording
 
 if TYPE_CHECKING:  # the engine imports torch, which takes seconds
@@ -44,28 +45,27 @@ def fail(error: Exception) -> int:
     return 2
 
 
-def describe(recording: Recording) -> str:
-    """One line: what ran on what, measured or modelled."""
+def describe(recording: Recording, runs: Sequence[Metrics]) -> str:
+    """One line: what ran on what, measured or modelled, and how many requests; `runs` are all that are compared."""
     header = recording.header
-    requests = len(recording.requests)
     return (
         f"{header.clock} on {header.device} · model {header.model} · {header.dtype} · "
-        f"{header.scenario}, seed {header.seed} · {requests} request{'s' * (requests != 1)}"
+        f"{header.scenario}, seed {header.seed} · {requests_in_words(len(recording.requests), runs)}"
     )
 
 
 def metrics_table(recordings: Sequence[Recording], everything: bool = False) -> Table:
     """A row a metric, a column a policy, the best value of each row marked."""
     runs = [compute_metrics(recording) for recording in recordings]
-    table = Table(box=box.SIMPLE_HEAD, title=Text(describe(recordings[0])), title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, title=Text(describe(recordings[0], runs)), title_justify="left")
     table.add_column("")
     for recording in recordings:
         header = recording.header
         table.add_column(Text(header.policy if header.complete else f"{header.policy} (cut short)"), justify="right")
     table.add_column("")
-    group = ""
+    group, shown_keys, idle = "", headlines(runs), too_little_load(recordings)
     for row in ROWS:
-        if not everything and row.key not in HEADLINES:
+        if not everything and row.key not in shown_keys:
             continue
         if everything and row.group != group:
             table.add_section()
@@ -73,11 +73,11 @@ def metrics_table(recordings: Sequence[Recording], everything: bool = False) -> 
         group = row.group
         shown = [row.show(run[row.key]) for run in runs]
         cells = [
-            Text(f"{text} {'*' if best else ' '}", style="bold" if best else "")
+            Text(f"{text} {'*' if best and not idle else ' '}", style="bold" if best and not idle else "")
             for text, best in zip(shown, best_of_row(row, runs, shown), strict=True)
         ]
         table.add_row(Text(row.words if everything else row.brief or row.words), *cells, Text(row.unit))
-    table.caption = "* best of the row"
+    table.caption = Text(idle or "* best of the row")
     table.caption_justify = "left"
     return table
 

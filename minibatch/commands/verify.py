@@ -1,4 +1,4 @@
-"""`verify`: serve one random workload in every way there is and compare each token with transformers."""
+"""`verify`: serve one random workload in every way and compare each token with transformers."""
 
 from __future__ import annotations
 

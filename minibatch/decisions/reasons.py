@@ -33,25 +33,29 @@ class Code(StrEnum):
     FINISHED_STOP = "finished_stop"
     REJECTED_LENGTH = "rejected_length"
     REJECTED_BLOCKS = "rejected_blocks"
+    ABORTED = "aborted"
+    TRANSFERRED = "transferred"
 
 
 WAITS = frozenset(code for code in Code if code.startswith("waits_"))
 REJECTIONS = frozenset(code for code in Code if code.startswith("rejected_"))
 FINISHES = frozenset(code for code in Code if code.startswith("finished_"))
 PREEMPTIONS = frozenset(code for code in Code if code.startswith("preempted_"))
+ENDS = FINISHES | {Code.ABORTED, Code.TRANSFERRED}
+"""After these a request holds nothing more of its engine."""
 
 TEMPLATES: dict[Code, str] = {
-    Code.QUEUED: "{request} joins the queue: {prompt:prompt token}, at most {max_tokens} to write",
-    Code.ADMITTED: "{request} enters slot {slot}: takes {needs} of {free:free block}",
+    Code.QUEUED: "{request} joins the queue: {prompt:prompt token}, at most {max_tokens} to generate",
+    Code.ADMITTED: "{request} is admitted to slot {slot}: takes {needs} of {free:free block}",
     Code.RESUMED: "{request} comes back from host memory into slot {slot}: takes {needs} of {free:free block}",
     Code.CHUNK: "{request} prefills {tokens:token}, {stop} of {end} done: {left} left of the {budget}-token budget",
     Code.WAITS_SLOT: "{request} waits: needs a slot, 0 of {slots} free",
     Code.WAITS_BLOCKS: "{request} waits: needs {needs:block}, {free} free, {kept} of them kept back by the watermark",
     Code.WAITS_BUDGET: "{request} waits: needs {needs:token}, {left} left of the {budget}-token budget",
-    Code.WAITS_BATCH: "{request} waits: the batch runs until its last request ends, {running} still writing",
+    Code.WAITS_BATCH: "{request} waits: the batch runs until its last request ends, {running} still generating",
     Code.WAITS_WINDOW: "{request} waits: {waiting} of {slots:request} are here, "
     "the oldest for {waited_ms} of {max_wait_ms} ms",
-    Code.WAITS_PREEMPTION: "{request} waits: memory ran out in this step, so nobody new enters",
+    Code.WAITS_PREEMPTION: "{request} waits: memory ran out in this step, so no request is admitted",
     Code.WAITS_SWAPPED: "{request} waits: {swapped:preempted request} must first come back from host memory",
     Code.STALLED_BY_PREFILL: "{stalled:request} without a token: this step prefills {tokens:token} "
     "of {prompts:prompt} alone",
@@ -59,11 +63,13 @@ TEMPLATES: dict[Code, str] = {
     "needs {needs:block}, {free} free, and {request} was admitted last",
     Code.PREEMPTED_SWAP: "{request} has its {held:block} copied to host memory: r{for_request} "
     "needs {needs:block}, {free} free, and {request} was admitted last",
-    Code.FINISHED_LENGTH: "{request} finishes: it wrote all of its {tokens:token}",
-    Code.FINISHED_STOP: "{request} finishes: it ended its text after {tokens:token}",
-    Code.REJECTED_LENGTH: "{request} is rejected: {prompt:prompt token} and {max_tokens} to write are more than "
+    Code.FINISHED_LENGTH: "{request} finishes: it generated all {tokens} of its tokens",
+    Code.FINISHED_STOP: "{request} finishes: end of text after {tokens:token}",
+    Code.REJECTED_LENGTH: "{request} is rejected: {prompt:prompt token} and {max_tokens} to generate are more than "
     "max_model_len, {max_model_len}",
     Code.REJECTED_BLOCKS: "{request} is rejected: it may need {needs:block}, and the whole pool has {pool}",
+    Code.ABORTED: "{request} is aborted: the client left after {tokens:token}, and gives back {blocks:block}",
+    Code.TRANSFERRED: "{request} goes on in another engine, and gives back {blocks:block} here",
 }
 """The sentence of each code. The names in braces are the numbers that a reason of that code holds;
 `{free:block}` reads "1 block" or "4 blocks"."""

@@ -36,7 +36,7 @@ class RunResult(NamedTuple):
         end_ns: when the last one ended.
         kind: what they have in common.
         contexts: KV entries that each of them read.
-        token_id: what every request wrote in each of them.
+        token_id: what every request generated in each of them.
     """
 
     durations: Sequence[int]
@@ -59,3 +59,7 @@ class Executor(Protocol):
         ...
 
     def execute(self, plan: Plan) -> Result: ...
+
+    def forget(self, request_id: int) -> None:
+        """Drop what is kept of a swapped request that will not come back."""
+        ...

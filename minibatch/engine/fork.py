@@ -9,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-import numpy as np
-
 from minibatch.engine.fork_diff import diff_forks
+from minibatch.engine.headers import forked_header
 from minibatch.engine.loop import Engine
 from minibatch.engine.replay import config_of, header_at, replay, turn
 from minibatch.recording.schema import Header, Recording
@@ -93,21 +92,10 @@ def _value(knob: str, value: Any) -> Any:
 
 def _record(engine: Engine, original: Recording, base: Header, fork: dict[str, Any]) -> Recording:
     """What `engine` has done, with the header of a fork and the text that `original` has."""
-    config = engine.state.config
-    header = replace(
-        base,
-        policy=engine.policy.name,
-        clock="modelled",
-        token_budget=engine.policy.token_budget(config),
-        config=asdict(config),
-        fork=fork | {"clock": base.clock, "earlier": base.fork},
-    )
-    recording = engine.recording(header)
-    entries = recording.entries
-    written = np.bincount(entries["request"][entries["token_id"] >= 0], minlength=len(recording.requests)).tolist()
+    recording = engine.recording(forked_header(engine, base, fork))
     requests = (
-        replace(request, pieces=_pieces(old.pieces, count))
-        for request, old, count in zip(recording.requests, original.requests, written, strict=True)
+        replace(request, pieces=_pieces(old.pieces, len(request.output_token_ids)))
+        for request, old in zip(recording.requests, original.requests, strict=True)
     )
     return replace(recording, requests=tuple(requests))
 

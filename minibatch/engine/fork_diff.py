@@ -77,11 +77,11 @@ class _Batches:
                 self._moves[iteration].append((reason.code, reason.request_id))
 
     def is_cut_before(self, i: int) -> bool:
-        """Whether the run was stopped before iteration `i`, so that nobody knows what it would do."""
+        """Whether the run was stopped before iteration `i`, so that its next plan is unknown."""
         return i >= self.recording.num_iterations and not self.recording.header.complete
 
     def at(self, i: int) -> tuple[list[_Row], list[tuple[Code, int | None]]]:
-        """Who runs at iteration `i`, by slot, and who enters and leaves for it."""
+        """The requests that run at iteration `i`, by slot, and those that enter and leave for it."""
         if i >= self.recording.num_iterations:
             return [], []
         here = slice(self._first_row[i], self._first_row[i + 1])

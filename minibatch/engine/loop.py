@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 
+from minibatch.engine.aborts import AbortQueue, Aborts
 from minibatch.engine.executor import Executor, Result, RunResult
 from minibatch.engine.recorder import Recorder
 from minibatch.engine.roofline_executor import PLACEHOLDER_TOKEN, RooflineExecutor
+from minibatch.engine.run_clock import JumpingClock, RunClock
 from minibatch.engine.summary_recorder import SummaryRecorder
 from minibatch.model.text import Tokenizer, pieces
 from minibatch.recording.schema import Header, Recording
@@ -22,63 +24,73 @@ from minibatch.scheduling.policy import Policy
 from minibatch.scheduling.policy_switch import switch_policy
 from minibatch.scheduling.request_state import RequestState
 from minibatch.scheduling.state import SchedulerState
-from minibatch.workload.arrival_source import arrival_source
-from minibatch.workload.arrivals import ClosedLoop
+from minibatch.workload.arrival_source import ArrivalSource
 from minibatch.workload.request import Request
 
 Finished = Sequence[tuple[RequestState, list[int]]]
-"""Who finished with an iteration, and the KV blocks that each gave back."""
+"""The requests that finished with an iteration, and the KV blocks that each gave back."""
 
 
 class Engine:
-    """Serves one workload under one policy and records it.
+    """Serves what a source sends under one policy and records it.
 
-    The clock advances by each iteration's duration and jumps over the time in which nothing can
-    run, so a replay never sleeps. On a measured clock an iteration lasts as long as the executor
-    and the scheduler really took; time spent in the caller between two steps is not counted.
-    Requests arrive at the times that they carry, or, given a closed loop, when its users send them.
+    On a `JumpingClock` the time advances by each iteration's duration and jumps over that in which
+    nothing can run, so a replay never sleeps. With an executor that measures, an iteration lasts as
+    long as the executor and the scheduler really took; time spent in the caller between two steps is
+    not counted. On a `WallClock` it is, and idle time passes until a request arrives.
+
+    One thread steps the engine. Others may call `abort`, and fill a source that allows it.
 
     Attributes:
         num_arrived: requests that have arrived.
         num_finished: requests that have finished, rejected ones included.
         fast_forward: on the roofline model, take iterations that repeat at once; what is recorded
-            is the same.
+            is the same. Not on the wall clock, where iterations end when they end.
         check: verify the scheduler's invariants at every iteration; the clock doesn't run meanwhile.
     """
 
     def __init__(
         self,
-        requests: Sequence[Request],
+        source: ArrivalSource,
         policy: Policy,
         executor: Executor,
         config: SchedulerConfig,
         shape: ModelShape,
         eos_token_id: int | None = None,
         check: bool = True,
-        loop: ClosedLoop | None = None,
         fast_forward: bool = False,
         recorder: Recorder | SummaryRecorder | None = None,
+        clock: RunClock | None = None,
+        aborts: Aborts | None = None,
     ) -> None:
         self.policy = policy
         self.executor = executor
         self.shape = shape
         self.check = check
         self.state = SchedulerState(config, policy.hold_slots, eos_token_id)
-        self.fast_forward = fast_forward
+        self.clock = JumpingClock() if clock is None else clock
+        self.fast_forward = fast_forward and not self.clock.is_wall
         self.recorder = Recorder() if recorder is None else recorder
         self.num_arrived = 0
         self.num_finished = 0
-        self._source = arrival_source(requests, loop)
+        self._source = source
+        self._aborts = AbortQueue() if aborts is None else aborts
         self._host_ns = 0
 
     @property
     def requests(self) -> Sequence[RequestState]:
-        """Progress of every request that has arrived, in order of id; nobody's where a tally keeps none."""
+        """Progress of every request that has arrived, in order of id; empty with a summary recorder."""
         return self.recorder.requests
 
     @property
+    def pending(self) -> Sequence[Request]:
+        """Requests known and still to arrive, in order."""
+        return self._source.pending
+
+    @property
     def num_requests(self) -> int:
-        return self.num_arrived + len(self._source.pending)
+        """Requests known so far, arrived or not."""
+        return self._source.num_requests
 
     def step(self) -> Plan | None:
         """Run one iteration, or with `fast_forward` those that repeat it as well, and return its plan.
@@ -89,12 +101,13 @@ class Engine:
         """
         entered = perf_counter_ns()
         self._arrive()
+        self._leave()
         while not self.state.has_work:
-            next_ns = self._source.next_ns
-            if next_ns is None:
+            if self.is_done:
                 return None
-            self.state.now_ns = next_ns
+            self._wait(None)
             self._arrive()
+            self._leave()
         plan = self.policy.schedule(self.state)
         for reason in plan.reasons:
             self.recorder.note(reason)
@@ -120,7 +133,10 @@ class Engine:
         on_step: Callable[[Engine, Plan], None] | None = None,
         should_stop: Callable[[], bool] | None = None,
     ) -> bool:
-        """Step to the end, or until `should_stop()`. Returns whether all requests finished."""
+        """Step to the end, or until `should_stop()`, asked between steps. Returns whether all requests finished.
+
+        Idle on the wall clock, the end comes when the source is closed.
+        """
         while should_stop is None or not should_stop():
             plan = self.step()
             if plan is None:
@@ -128,6 +144,16 @@ class Engine:
             if on_step is not None:
                 on_step(self, plan)
         return self.is_done
+
+    def abort(self, request_id: int) -> None:
+        """Let a request go between two iterations: its client has left. Any thread may call this.
+
+        It gives back its blocks and its slot. One that the source has yet to hand out goes when it
+        arrives; without effect where there is no such request, or it has finished.
+        """
+        if 0 <= request_id < self._source.num_requests:
+            self._aborts.put(request_id)
+            self.clock.wake()
 
     def change(
         self, policy: Policy | None = None, config: SchedulerConfig | None = None, executor: Executor | None = None
@@ -143,7 +169,7 @@ class Engine:
         self.executor = self.executor if executor is None else executor
 
     def recording(self, header: Header, tokenizer: Tokenizer | None = None) -> Recording:
-        """Everything recorded so far; with a tokenizer, the text that was written as well."""
+        """Everything recorded so far; with a tokenizer, the generated text as well."""
         if not isinstance(self.recorder, Recorder):
             raise TypeError("this run's iterations are not recorded: ask its tally for the outcome")
         states = [*self.requests, *(RequestState(request) for request in self._source.pending)]
@@ -152,7 +178,8 @@ class Engine:
 
     @property
     def is_done(self) -> bool:
-        return not self._source.pending and not self.state.has_work
+        # In this order: a source that is closed has nothing more to come behind what is pending.
+        return not self.state.has_work and not self._source.is_open and not self._source.pending
 
     def _arrive(self) -> None:
         while (arrived := self._source.pop_arrived(self.state.now_ns)) is not None:
@@ -164,12 +191,28 @@ class Engine:
                 self._source.on_finished(arrived.arrival_ns)
             self.recorder.note(reason)
 
+    def _leave(self) -> None:
+        """Let those go whose clients have left."""
+        while self._aborts.has_any() and (due := self._aborts.take(self.num_arrived)):
+            for request_id in due:
+                if (gone := self.state.abort(request_id)) is None:
+                    continue
+                request, blocks = gone
+                self.executor.forget(request_id)
+                self.recorder.abort(request, blocks, self.state.now_ns)
+                self.num_finished += 1
+                self._source.on_finished(self.state.now_ns)
+                if self.check:
+                    check_state(self.state, [*self.state.running, *self.state.swapped, request])
+
     def _finish_iteration(self, plan: Plan, result: Result) -> Finished:
         """Record and commit."""
         duration_ns = result.duration_ns + result.host_ns
         if self.executor.clock == "measured":
             duration_ns += self._host_ns
             self._host_ns = 0
+        if self.clock.is_wall:
+            duration_ns = self.clock.end_of(self.state.now_ns, result.duration_ns) - self.state.now_ns
         costs = result.costs or count(plan.seqs, self.shape)
         self.recorder.append(plan, result, self.state.now_ns, duration_ns, costs)
         finished = self.state.commit(plan, result.token_ids)
@@ -177,9 +220,14 @@ class Engine:
         return finished
 
     def _repeat(self, latest: Plan) -> Finished | None:
-        """Take the iterations after `latest` that need no asking; None where there are none."""
+        """Fast-forward the iterations after `latest` that the policy would decide alike; None where there are none.
+
+        scheduling/decode_fast_forward.py explains it.
+        """
+        if self._aborts.has_any():
+            return None
         exact = self.recorder.is_exact
-        # Who arrives behind a queue changes nothing before its head does, but what is noted.
+        # An arrival behind a queue changes nothing before its head does, but what is noted.
         next_ns = self._source.next_ns if exact or not self.state.waiting else None
         if next_ns is not None and next_ns <= self.state.now_ns:
             return None
@@ -188,7 +236,7 @@ class Engine:
             return None
         kind = self.executor.decode_cost_of(run.num_seqs, len(run.decodes), run.num_seqs)
         contexts = run.contexts()
-        # An iteration that has begun before somebody arrives is not disturbed.
+        # An iteration that has begun before a request arrives is not disturbed.
         durations, starts = kind.run(contexts, self.state.now_ns, math.inf if next_ns is None else next_ns)
         run.cut(len(durations), told=latest if exact else None)
         num_steps = run.num_steps
@@ -204,7 +252,7 @@ class Engine:
         return finished
 
     def _let_go(self, finished: Finished, end_ns: int) -> None:
-        """Record who finished with the iteration that ends at `end_ns`, and go there."""
+        """Record the requests that finished with the iteration that ends at `end_ns`, and go there."""
         for request, blocks in finished:
             self.recorder.finish(request, blocks)
         self.num_finished += len(finished)
@@ -214,10 +262,32 @@ class Engine:
 
     def _jump(self, plan: Plan) -> None:
         """Move the clock to the next time at which the policy may decide otherwise."""
-        times = [time for time in (self._source.next_ns, plan.wake_ns) if time is not None]
-        if plan.admitted or plan.preempted or not times or min(times) <= self.state.now_ns:
+        next_ns, now_ns = self._source.next_ns, self.state.now_ns
+        is_late = plan.wake_ns is not None and plan.wake_ns <= now_ns
+        # On the wall clock it may have come since the policy was asked.
+        is_overlooked = next_ns is not None and next_ns <= now_ns and not self.clock.is_wall
+        is_stuck = next_ns is None and plan.wake_ns is None and not self._source.is_open
+        if plan.admitted or plan.preempted or is_late or is_overlooked or is_stuck:
             raise PolicyError(
                 f"policy {self.policy.name!r} runs nothing at {self.state.now_ns} ns although "
                 f"{len(self.state.waiting)} requests wait, and would never run anything again"
             )
-        self.state.now_ns = min(times)
+        self._leave()
+        # Who leaves meanwhile is no reason to ask the policy again.
+        while self.state.has_work and not self._wait(plan.wake_ns):
+            self._leave()
+
+    def _wait(self, wake_ns: int | None) -> bool:
+        """Let the time pass until the next arrival or `wake_ns`; False if woken before.
+
+        What is served then was begun at that time, not when the thread woke up to see it.
+        """
+        self.clock.wait(self._next_ns(wake_ns))
+        next_ns = self._next_ns(wake_ns)
+        if next_ns is not None and self.clock.has_reached(next_ns):
+            self.state.now_ns = max(self.state.now_ns, next_ns)
+            return True
+        return False
+
+    def _next_ns(self, wake_ns: int | None) -> int | None:
+        return min((time for time in (self._source.next_ns, wake_ns) if time is not None), default=None)

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from minibatch.engine.aborts import RecordedAborts
 from minibatch.engine.executor import Result
 from minibatch.engine.loop import Engine
+from minibatch.engine.recorder import Recorder
 from minibatch.engine.roofline_executor import PLACEHOLDER_TOKEN, RooflineExecutor
 from minibatch.recording.schema import Clock, Header, Recording, Table
 from minibatch.roofline.ceilings import Ceilings
@@ -22,6 +24,7 @@ from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.invariants import InvariantError
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.plan_builder import PolicyError
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import Request, SamplingParams
 
@@ -29,8 +32,8 @@ from minibatch.workload.request import Request, SamplingParams
 def replay(recording: Recording, iteration: int) -> Engine:
     """An engine that has run the first `iteration` iterations of `recording` as they are recorded.
 
-    It goes on with the modelled clock, and with the recorded tokens: a request writes the same ones
-    whatever the schedule. Where none are recorded, because the run was cancelled first, it writes
+    It goes on with the modelled clock, and with the recorded tokens: a request generates the same ones
+    whatever the schedule. Where none are recorded, because the run was cancelled first, it generates
     placeholders.
 
     Raises:
@@ -38,18 +41,23 @@ def replay(recording: Recording, iteration: int) -> Engine:
             that; one sentence says so.
     """
     header = recording.header
+    if header.engines is not None:
+        raise ValueError("it is of several engines, and only a run of one can be repeated: choose another one")
     shape, ceilings = _shape(header), _ceilings(header)
     written = _Written(recording)
     start = header_at(header, -1)
     config = config_of(start)
+    loop = None if header.closed_loop is None else ClosedLoop(**header.closed_loop)
+    recorder = Recorder()
     engine = Engine(
-        _requests(recording),
+        arrival_source(_requests(recording), loop),
         find_policy(start.policy),
         _Past(recording, written),
         config,
         shape,
         written.eos_token_id,
-        loop=None if header.closed_loop is None else ClosedLoop(**header.closed_loop),
+        recorder=recorder,
+        aborts=RecordedAborts(recording, recorder),
     )
     try:
         for fork in reversed([*header.forks()]):
@@ -85,14 +93,10 @@ def header_at(header: Header, iteration: int) -> Header:
 
 
 class _Written:
-    """The tokens that each request wrote, and what comes where no more are recorded."""
+    """The tokens that each request generated, and what comes where no more are recorded."""
 
     def __init__(self, recording: Recording) -> None:
-        requests, token_ids = (recording.entries[name].tolist() for name in ("request", "token_id"))
-        self._tokens: list[list[int]] = [[] for _ in recording.requests]
-        for request_id, token_id in zip(requests, token_ids, strict=True):
-            if token_id >= 0:
-                self._tokens[request_id].append(token_id)
+        self._tokens = [request.output_token_ids for request in recording.requests]
         ends = {
             tokens[-1]
             for tokens, request in zip(self._tokens, recording.requests, strict=True)
@@ -131,9 +135,12 @@ class _Past:
         executor_ns, duration_ns = next(self._times)
         return Result(self._written.next(plan), executor_ns, duration_ns - executor_ns)
 
+    def forget(self, request_id: int) -> None:
+        """It keeps nothing of requests."""
+
 
 class _Future:
-    """Takes modelled times, and writes what was written."""
+    """Takes modelled times, and the recorded tokens."""
 
     clock: Clock = "modelled"
 
@@ -144,6 +151,9 @@ class _Future:
 
     def execute(self, plan: Plan) -> Result:
         return self._roofline.execute(plan)._replace(token_ids=self._written.next(plan))
+
+    def forget(self, request_id: int) -> None:
+        """It keeps nothing of requests."""
 
 
 def _run_to(engine: Engine, iteration: int) -> None:
@@ -207,6 +217,9 @@ def _requests(recording: Recording) -> list[Request]:
                 SamplingParams(max_tokens=request.max_tokens, **request.sampling),
                 request.arrival_ns,
                 request.prompt,
+                request.tenant,
+                request.priority,
+                request.true_output_tokens,
             )
             for request_id, request in enumerate(recording.requests)
         ]

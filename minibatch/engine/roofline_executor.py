@@ -14,7 +14,7 @@ from minibatch.roofline.step_model import StepModel
 from minibatch.scheduling.plan import Plan
 
 PLACEHOLDER_TOKEN = 0
-"""The token that every request writes, because no model says which."""
+"""The token that every request generates, because no model says which."""
 
 
 class RooflineExecutor:
@@ -44,7 +44,7 @@ class RooflineExecutor:
         self._block_size = block_size
         self._host_link = host_link_bytes_per_s
         self.decode_cost_of = lru_cache(maxsize=4096)(partial(DecodeCost, self.model))
-        """Of runs of decodes, which come again and again: by positions, rows that write and sequences."""
+        """Of runs of decodes, which come again and again: by positions, sampled rows and sequences."""
 
     @property
     def clock(self) -> Clock:
@@ -71,3 +71,6 @@ class RooflineExecutor:
         tokens = dict.fromkeys(writers, PLACEHOLDER_TOKEN)
         # Rounded up: an iteration that does something takes time.
         return Result(tokens, math.ceil(seconds * 1e9), costs=costs)
+
+    def forget(self, request_id: int) -> None:
+        """It keeps nothing of requests."""

@@ -113,7 +113,7 @@ def _prepare(model: GPT2, steps: Sequence[Step], rng: np.random.Generator) -> tu
     """An executor whose pool holds the largest step, and the steps as plans for it."""
     num_blocks = max(sum(_blocks(part.start + part.num_tokens) for part in step.parts) for step in steps)
     executor = TorchExecutor(model, num_kv_blocks=num_blocks, block_size=BLOCK_SIZE)
-    # Memory that nobody has written yet is one page of zeros, which is in every cache.
+    # Memory that was never written is one page of zeros, which is in every cache.
     executor.cache.data.normal_()
     return executor, [_plan(step, num_blocks, model.config.vocab_size, rng) for step in steps]
 

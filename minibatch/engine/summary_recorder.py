@@ -29,7 +29,7 @@ class SummaryRecorder:
 
     def __init__(self, num_kv_blocks: int, ridge: float) -> None:
         self.num_iterations = 0
-        self.requests: Sequence[RequestState] = ()  # nobody is kept
+        self.requests: Sequence[RequestState] = ()  # none is kept
         self._num_kv_blocks = num_kv_blocks
         self._ridge = ridge
         self._rows = array("q")
@@ -37,14 +37,14 @@ class SummaryRecorder:
         self._scheduled: dict[int, int] = {}
         self._first: dict[int, int] = {}
         self._writers: set[RequestState] = set()
-        """Those who wrote in the latest iteration and are still here."""
+        """Requests that generated a token in the latest iteration and are still here."""
         self._paused: dict[int, int] = {}
-        """When all others wrote last who have begun to."""
+        """When each other request that has begun generated its latest token."""
         self._waits: dict[int | None, Code] = {}
         self._waiting_ns: dict[Code, int] = {}
         self._gaps = [0] * NUM_BINS
         self._gap_ns = self._held_block_ns = self._end_ns = self._busy_ns = self._computing_ns = 0
-        self._num_rejected = self._num_preemptions = 0
+        self._num_rejected = self._num_aborted = self._num_preemptions = 0
 
     def arrive(self, request: RequestState) -> None:
         """Count a request that has come."""
@@ -124,6 +124,15 @@ class SummaryRecorder:
             )
         )  # fmt: skip
 
+    def abort(self, request: RequestState, block_table: Sequence[int], now_ns: int) -> None:
+        """Drop a request that leaves unfinished: it counts among the arrivals and the aborted alone."""
+        key = request.request_id
+        self._num_aborted += 1
+        self._writers.discard(request)
+        self._waits.pop(key, None)
+        for times in (self._scheduled, self._first, self._paused):
+            times.pop(key, None)
+
     def outcome(self, is_complete: bool) -> RunSummary:
         """Everything so far."""
         rows = np.array(self._rows, dtype=np.int64).reshape(-1, len(REQUEST_COLUMNS))
@@ -131,6 +140,7 @@ class SummaryRecorder:
             requests=dict(zip(REQUEST_COLUMNS, np.ascontiguousarray(rows.T), strict=True)),
             arrival_ns=np.array(self._arrivals, dtype=np.int64),
             num_rejected=self._num_rejected,
+            num_aborted=self._num_aborted,
             end_ns=self._end_ns,
             num_iterations=self.num_iterations,
             num_preemptions=self._num_preemptions,
@@ -145,9 +155,9 @@ class SummaryRecorder:
         )
 
     def _write(self, writers: set[RequestState], start_ns: int, duration_ns: int) -> int:
-        """Each of `writers` writes a token in one iteration.
+        """Each of `writers` generates a token in one iteration.
 
-        Returns how many wrote in the one just before as well. Their gaps are as long as this one, and still to count.
+        Returns how many did in the one just before as well. Their gaps are as long as this one, and still to count.
         """
         end_ns = start_ns + duration_ns
         in_step = writers & self._writers if start_ns == self._end_ns else set()

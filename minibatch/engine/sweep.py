@@ -9,22 +9,23 @@ import gc
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from multiprocessing import get_context
 from typing import Any, Literal
 
-import minibatch
+from minibatch.engine.headers import header_of
 from minibatch.engine.loop import Engine
 from minibatch.engine.recorder import Recorder
 from minibatch.engine.roofline_executor import RooflineExecutor
 from minibatch.engine.summary_recorder import SummaryRecorder
 from minibatch.recording.run_summary import RunSummary
-from minibatch.recording.schema import Header, Recording
+from minibatch.recording.schema import Recording
 from minibatch.roofline.ceilings import Ceilings, check_memory
 from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.demand import Demand, Load
 
 Backend = Literal["processes", "dask", "ray"]
@@ -93,21 +94,13 @@ def record_point(spec: SweepSpec, point: Point) -> Recording:
     recorder = Recorder()
     engine = engine_of(spec, point, recorder)
     engine.run()
-    loop = point.load.closed_loop
-    header = Header(
-        policy=point.policy,
-        clock="modelled",
-        device=spec.ceilings.device,
+    header = header_of(
+        engine,
+        spec.ceilings,
         model=spec.model,
-        dtype=spec.ceilings.dtype,
         scenario=spec.demand.words_at(point.load),
         seed=spec.seed,
-        token_budget=engine.policy.token_budget(point.config),
-        config=asdict(point.config),
-        shape=asdict(spec.shape),
-        ceilings={key: value for key, value in asdict(spec.ceilings).items() if key != "device"},
-        versions={"minibatch": minibatch.__version__},
-        closed_loop=None if loop is None else asdict(loop),
+        loop=point.load.closed_loop,
     )
     return engine.recording(header)
 
@@ -144,7 +137,7 @@ def executor_of(backend: Backend, num_workers: int) -> Iterator[Executor]:
         ValueError: Dask or Ray is not installed.
     """
     if backend == "processes":
-        # Not forked: whoever sweeps may hold threads, of Streamlit or of torch.
+        # Not forked: the caller may hold threads, of Streamlit or of torch.
         with ProcessPoolExecutor(num_workers, mp_context=get_context("spawn")) as executor:
             yield executor
     elif backend == "dask":
@@ -201,20 +194,19 @@ class _PoolExecutor(Executor):
 def engine_of(spec: SweepSpec, point: Point, recorder: Recorder | SummaryRecorder, fast_forward: bool = True) -> Engine:
     """An engine about to run a point."""
     return Engine(
-        spec.demand.requests(point.load, spec.seed),
+        arrival_source(spec.demand.requests(point.load, spec.seed), point.load.closed_loop),
         find_policy(point.policy),
         RooflineExecutor(spec.shape, spec.ceilings, block_size=point.config.block_size),
         point.config,
         spec.shape,
         check=False,
-        loop=point.load.closed_loop,
         fast_forward=fast_forward,
         recorder=recorder,
     )
 
 
 def knob_value(name: str, text: str) -> Any:
-    """The value of a knob as somebody typed it; ValueError says what it must be."""
+    """The value of a knob as typed; ValueError says what it must be."""
     default = getattr(SchedulerConfig(), name)
     if isinstance(default, bool):
         if text not in ("true", "false"):

@@ -75,6 +75,9 @@ class TorchExecutor:
             torch.cuda.synchronize(self.model.device)
         return Result(token_ids, time.perf_counter_ns() - began)
 
+    def forget(self, request_id: int) -> None:
+        self.cache.forget(request_id)
+
     def _forward(self, plan: Plan) -> dict[int, int]:
         seqs = plan.seqs
         if self._graphs is not None and self._graphs.can_run(seqs):

@@ -28,6 +28,7 @@ from minibatch.scheduling import POLICIES, find_policy
 from minibatch.scheduling.config import KVLayout, PreemptionMode, SchedulerConfig
 from minibatch.scheduling.plan import ScheduledSeq
 from minibatch.scheduling.request_state import RequestState
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.request import Request, SamplingParams
 
 ROUNDING = 1e-3
@@ -122,7 +123,7 @@ def _verify_one(
 ) -> TokenCheck:  # fmt: skip
     config = workload.config(layout, mode)
     executor = TorchExecutor(model, num_kv_blocks=config.num_kv_blocks, block_size=config.block_size)
-    engine = Engine(workload.requests, find_policy(policy), executor, config, model.shape)
+    engine = Engine(arrival_source(workload.requests), find_policy(policy), executor, config, model.shape)
     engine.run()
     ties, wrong = 0, []
     for state, tokens in zip(engine.requests, expected, strict=True):
@@ -140,9 +141,9 @@ def _verify_one(
 
 
 def count_ties(model: GPT2, reference: GPT2LMHeadModel, request: Request, state: RequestState) -> int | None:
-    """How many of the tokens written are not the reference's first choice but tie with it; None if one doesn't.
+    """How many of the generated tokens are not the reference's first choice but tie with it; None if one doesn't.
 
-    Both models are fed the prompt and the tokens that were written, so that an early difference
+    Both models are fed the prompt and the tokens that were generated, so that an early difference
     does not carry over.
     """
     prompt = request.prompt_token_ids

@@ -11,7 +11,7 @@ from typing import Any
 from minibatch.analysis.registry.claims import find_claim
 from minibatch.analysis.shown_metrics import MetricRow
 from minibatch.learning.expressions import METRIC_ROWS, Figures, metric_words
-from minibatch.learning.fields import Fields
+from minibatch.learning.fields import Fields, short
 from minibatch.learning.markup import Piece
 from minibatch.learning.quiz import quiz_block
 from minibatch.learning.run_spec import Spec, check_spec
@@ -67,20 +67,20 @@ class Blocks:
         run = self._run(fields)
         options: Block = {}
         if fields.has("policies"):
-            options["policies"] = fields.items("policies")
+            options["policies"] = fields.items("policies", among=tuple(POLICIES))
         for name, choices in (("focus", tuple(POLICIES)), ("view", ("whole", "close")), ("controls", ("all", "none"))):
             if fields.has(name):
                 options[name] = fields.one_of(name, choices)
         if fields.has("start_s"):
             options["start_s"] = fields.number("start_s")
         if fields.has("loop_s"):
-            options["loop_s"] = [float(each) for each in fields.items("loop_s", 2)]
+            options["loop_s"] = fields.numbers("loop_s", 2)
         again = self._again(run, options) if fields.flag("run_here") else None
         caption = self.html(fields.text("caption", ""), True)
         return {"run": run, "options": options, "again": again, "caption_html": caption}
 
     def _again(self, run: str, options: Block) -> dict[str, str]:
-        """What of a recorded scenario runs it again, on the machine of whoever reads; parameters of a link."""
+        """What of a recorded scenario runs it again, on the reader's machine; parameters of a link."""
         scenario = SCENARIOS.get(str(self.runs[run].get("recording")))
         if scenario is None:
             raise ValueError(f"run_here is set and run {run!r} is no recording of a scenario: expected one of them")
@@ -99,7 +99,7 @@ class Blocks:
             series.append({"name": part.text("name", " "), "points": list(zip(where, values, strict=True))})
             part.end()
         log = fields.items("log", 0, ())
-        if set(log) - {"x", "y"}:
+        if not all(each in ("x", "y") for each in log):
             raise ValueError(f"log of chart is {log}: expected some of x, y")
         return {
             "type": kind, "title": self.html(fields.text("title"), True), "x": fields.text("x", ""),
@@ -109,7 +109,7 @@ class Blocks:
 
     def _explore(self, fields: Fields) -> Block:
         run, knobs = self._run(fields), fields.mapping("knobs")
-        shown = [_metric_row(key) for key in fields.items("show")]
+        shown = [_metric_row(key) for key in fields.items("show", among=tuple(METRIC_ROWS))]
         policy = "" if "policy" in knobs else fields.one_of("policy", tuple(POLICIES))
         lists = [value if isinstance(value, list) else [value] for value in knobs.values()]
         choices = list(product(*lists))
@@ -139,7 +139,7 @@ class Blocks:
     def _setting(self, run: str, setting: Mapping[str, Any], policy: str) -> tuple[Mapping[str, Any], str]:
         """The metrics of `run` with some things set otherwise."""
         spec = varied(self.runs[run], {name: value for name, value in setting.items() if name != "policy"})
-        return Figures({run: spec}).metrics(run, str(setting.get("policy", policy)))
+        return Figures({run: spec}, work=self.figures.work).metrics(run, str(setting.get("policy", policy)))
 
     def _predict(self, fields: Fields) -> Block:
         return {"ask_html": self.html(fields.text("ask")), **answer(fields, self.figures),
@@ -177,7 +177,7 @@ def varied(spec: Spec, changes: Mapping[str, Any]) -> Spec:
     if not changes:
         return spec
     if "recording" in spec:
-        raise ValueError("a recording is what it is: only policy can be moved; take a modelled run for other knobs")
+        raise ValueError("a recording can't be rerun: only policy can vary; use a modelled run for other knobs")
     changed = {**spec, "knobs": dict(spec.get("knobs", {}))}
     for name, value in changes.items():
         if name in _KNOBS:
@@ -192,7 +192,9 @@ def varied(spec: Spec, changes: Mapping[str, Any]) -> Spec:
 
 def _pair(point: Any) -> Sequence[Any]:
     if not isinstance(point, list | tuple) or len(point) != 2:
-        raise ValueError(f"{point!r} is no point: expected [x, y]")
+        raise ValueError(f"{short(point)} is no point: expected [x, y]")
+    if isinstance(point[0], list | dict):
+        raise ValueError(f"{short(point[0])} is no place of a point: expected a name or a number")
     return point
 
 

@@ -52,7 +52,7 @@ def check_file(folder: Path, language: str, outlines: dict[Path, Outline]) -> li
             problems.append(Problem(path, 1, f"prerequisite {needed!r}: expected the id of a lesson"))
     if language == "en":
         if ids.count(outline.id) > 1:
-            problems.append(Problem(path, 1, f"id {outline.id!r} is another lesson's: expected one of its own"))
+            problems.append(Problem(path, 1, f"id {outline.id!r} is another lesson's: expected a unique one"))
         return problems
     if lesson.outline.id != outline.id:
         problems.append(Problem(path, 1, f"id is {lesson.outline.id!r}: expected {outline.id!r}, as in English"))

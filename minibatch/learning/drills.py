@@ -1,7 +1,7 @@
 """Numbers to do in the head before an interview, made from the registries of models and accelerators.
 
-Answers come from the code that the simulations use. Where that counts more finely than anybody does in the
-head (activations; an embedding that is looked up, not multiplied), the tolerance covers the estimate by hand.
+Answers come from the code that the simulations use. Where that counts more finely than mental arithmetic
+(activations; an embedding that is looked up, not multiplied), the tolerance covers the estimate by hand.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def bound_of_one_stream() -> Iterator[Drill]:
         gigabytes = three_figures(shape.weight_bytes / GB)
         yield make_drill(
             "bound on tokens/s", f"{name}-{accelerator.name}-1",
-            f"At most how many tokens/s can one sequence write with {name} ({gigabytes} GB of weights) on "
+            f"At most how many tokens/s can one sequence generate with {name} ({gigabytes} GB of weights) on "
             f"{fact(accelerator, 'bandwidth')}?",
             bound, "tok/s", ROUNDED,
             f"Each token reads all weights: {accelerator.bandwidth.words} ÷ {gigabytes} GB = "
@@ -114,7 +114,7 @@ def _step() -> Iterator[Drill]:
                 "of KV) ÷ "
                 f"{accelerator.bandwidth.words} = {three_figures(by_hand * 1e3)} ms by hand. The roofline model, "
                 "which also "
-                f"counts activations and leaves out embedding rows that nobody looks up, says "
+                f"counts activations and leaves out embedding rows that are not looked up, says "
                 f"{three_figures(seconds * 1e3)} ms."
             )
             where = f"on {fact(accelerator, 'bandwidth')}"

@@ -3,36 +3,41 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from minibatch.analysis.formats import percent, three_figures
-from minibatch.analysis.metrics import Metrics, compute_metrics
+from minibatch.analysis.metrics import Metrics
 from minibatch.analysis.registry.claims import load_claims
-from minibatch.analysis.shown_metrics import MetricRow
-from minibatch.learning.run_spec import Spec, run_of
+from minibatch.analysis.shown_metrics import ROWS, MetricRow
+from minibatch.learning import values
+from minibatch.learning.run_spec import Spec, Work, check_spec, policies_of
 from minibatch.learning.steps import Figure, modelled_step, recorded_decodes, registry_figure
-from minibatch.learning.words import METRICS, interface_words, localised
+from minibatch.learning.words import interface_words, localised
 from minibatch.recording.schema import Recording
 
-METRIC_ROWS: dict[str, MetricRow] = {row.key: row for row in METRICS}
+METRIC_ROWS: dict[str, MetricRow] = {row.key: row for row in ROWS}
 _SUMS: dict[type, Callable[[Any, Any], float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
 }  # fmt: skip
 _COMPARISONS: dict[type, Callable[[Any, Any], bool]] = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
 }  # fmt: skip
-_LARGEST = 400
+_LARGEST, _DEEPEST = 400, 40
+"""Characters of an expression, and how deeply it is nested."""
+_STYLE = re.compile(r"[-+ ]?0?\d{0,2},?(\.\d{1,2})?[eEfFgG%]?")
 
 
 class Figures:
-    """The values of expressions over `runs`, specs by name, shown as in `language`."""
+    """The values of expressions over `runs`, specs by name, shown as in `language`; `work` counts what runs take."""
 
-    def __init__(self, runs: Mapping[str, Spec], language: str = "en") -> None:
+    def __init__(self, runs: Mapping[str, Spec], language: str = "en", work: Work | None = None) -> None:
         self.runs = runs
+        self.work = Work() if work is None else work
         self.words = interface_words(language)
-        self._metrics: dict[tuple[str, str], tuple[Metrics, str]] = {}
 
     def figure(self, text: str) -> Figure:
         """The value of an expression, and how it is shown; `| 0.1f`, `| percent` or `| x` may end it.
@@ -63,20 +68,20 @@ class Figures:
 
     def metrics(self, run: str, policy: str) -> tuple[Metrics, str]:
         """Every metric of one run under one policy, and the word for its clock."""
-        key = (run, policy)
-        if key not in self._metrics:
-            recording = self.recording(run, policy)
-            self._metrics[key] = _all_metrics(recording), recording.header.clock
-        return self._metrics[key]
+        return values.metrics(self._spec(run, policy), policy, self.work)
 
     def recording(self, run: str, policy: str) -> Recording:
         """One run under one policy."""
+        return values.recording(self._spec(run, policy), policy, self.work)
+
+    def _spec(self, run: str, policy: str) -> Spec:
         if run not in self.runs:
             raise ValueError(f"there is no run {run!r}: the front matter has {', '.join(self.runs) or 'none'}")
-        recordings = {each.header.policy: each for each in run_of(self.runs[run])}
-        if policy not in recordings:
-            raise ValueError(f"run {run!r} has no policy {policy!r}: it has {', '.join(recordings)}")
-        return recordings[policy]
+        spec = self.runs[run]
+        check_spec(spec)
+        if policy not in (known := policies_of(spec)):
+            raise ValueError(f"run {run!r} has no policy {policy!r}: it has {', '.join(known)}")
+        return spec
 
     # -- parts of an expression -------------------------------------------------------------------
 
@@ -109,12 +114,12 @@ class Figures:
 
     def _number(self, node: ast.expr, names: Mapping[str, float | None]) -> float:
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
-            return float(node.value)
+            return _finite(node.value)
         if isinstance(node, ast.BinOp) and type(node.op) in _SUMS:
             left, right = self._number(node.left, names), self._number(node.right, names)
             if isinstance(node.op, ast.Div) and not right:
                 raise ValueError("it divides by a figure that is 0")
-            return _SUMS[type(node.op)](left, right)
+            return _finite(_SUMS[type(node.op)](left, right))
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return -self._number(node.operand, names)
         if isinstance(node, ast.Name):
@@ -161,9 +166,26 @@ def _parse(text: str) -> ast.expr:
     if len(text) > _LARGEST:
         raise ValueError(f"an expression is longer than {_LARGEST} characters")
     try:
-        return ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, RecursionError, MemoryError):
+        node = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ValueError(f"{text!r} is no expression: expected sums of figures such as chat.static.duration") from None
+    level: list[ast.AST] = [node]
+    for _ in range(_DEEPEST):
+        level = [child for each in level for child in ast.iter_child_nodes(each)]
+    if level:
+        raise ValueError(f"{text!r} is nested deeper than {_DEEPEST}: expected sums of few figures")
+    return node
+
+
+def _finite(value: float) -> float:
+    """`value`, which may be whole, as a float; ValueError where it is too large for one."""
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError("a number or a sum is too large to be a figure")
+    return number
 
 
 def _path(node: ast.expr) -> list[str]:
@@ -172,10 +194,6 @@ def _path(node: ast.expr) -> list[str]:
         names.insert(0, node.attr)
         node = node.value
     return [node.id, *names] if isinstance(node, ast.Name) else []
-
-
-def _all_metrics(recording: Recording) -> dict[str, float | int | None]:
-    return {**compute_metrics(recording), "num_iterations": recording.num_iterations}
 
 
 def _metric(name: str, metrics: Metrics, clock: str) -> Figure:
@@ -207,7 +225,6 @@ def _styled(value: float, style: str) -> str:
         return f"{percent(value)} %"
     if style == "x":
         return f"{three_figures(value)}×"
-    try:
-        return f"{value:{style}}"
-    except ValueError:
-        raise ValueError(f"{style!r} is no format: expected percent, x or one of Python's, such as 0.1f") from None
+    if not _STYLE.fullmatch(style):
+        raise ValueError(f"{style!r} is no format: expected percent, x or one of Python's, such as 0.1f")
+    return f"{value:{style}}"

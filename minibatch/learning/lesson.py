@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,14 @@ def language_of(path: Path) -> str:
 
 def read_outline(folder: Path, language: str = "en") -> Outline:
     """Raises LessonError: the file is no lesson, or its front matter is wrong."""
+    path = file_of(folder, language)
+    changed = tuple(each.stat().st_mtime_ns if each.exists() else 0 for each in (path, folder))
+    return _outline_at(folder, language, changed)
+
+
+@lru_cache(maxsize=256)
+def _outline_at(folder: Path, language: str, changed: tuple[int, ...]) -> Outline:
+    """Every page lists the others: a file is read again when it has changed, or a translation has come beside it."""
     return outline_of(folder, read_source(file_of(folder, language)))
 
 

@@ -15,7 +15,10 @@ from minibatch.learning.expressions import Figures
 from minibatch.learning.fields import Fields
 from minibatch.learning.run_spec import check_spec
 from minibatch.learning.schedule import POLICIES, Exercise, solve
+from minibatch.learning.text import FIGURE
 from minibatch.paths import LESSONS
+from minibatch.reading.files import read_file
+from minibatch.reading.yaml_values import compose_yaml, value_of
 
 QUESTIONS = LESSONS / "interview" / "questions.yaml"
 EXERCISES = LESSONS / "interview" / "exercises.yaml"
@@ -23,9 +26,10 @@ RUN = "run"
 """The name of an experiment's run in the figures of its question: {{ run.continuous.duration }}."""
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]*")
-_FIGURE = re.compile(r"\{\{.+?\}\}", re.DOTALL)
 _SECONDS, _IDEAS, _WORDS = range(20, 601), range(4, 7), range(80, 151)
 _MOST_REQUESTS = 40
+_LARGEST = 256 << 10
+"""Bytes of a file."""
 Entry = TypeVar("Entry")
 
 
@@ -94,7 +98,7 @@ def read_questions(path: Path = QUESTIONS) -> list[Question]:
     lines: dict[str, int] = {}
     for question in questions:
         if question.id in lines:
-            expected = f"id {question.id!r} is that of line {lines[question.id]} too: expected one of its own"
+            expected = f"id {question.id!r} is that of line {lines[question.id]} too: expected a unique one"
             raise RoomError(Problem(path, question.line, expected))
         lines[question.id] = question.line
     return questions
@@ -118,7 +122,7 @@ def _question(fields: Fields, line: int) -> Question:
     rubric, answer = tuple(_texts(fields, "rubric")), _filled(fields, "answer")
     if len(rubric) not in _IDEAS:
         raise ValueError(f"rubric has {len(rubric)} ideas: expected {_IDEAS[0]} to {_IDEAS[-1]}")
-    words = len(_FIGURE.sub("figure", answer).split())
+    words = len(FIGURE.sub("figure", answer).split())
     if words not in _WORDS:
         raise ValueError(f"answer has {words} words: expected {_WORDS[0]} to {_WORDS[-1]}")
     experiment = _experiment(fields.mapping("experiment")) if fields.has("experiment") else None
@@ -186,7 +190,7 @@ def _read(path: Path, kind: str, make: Callable[[Fields, int], Entry]) -> list[E
 
 def _nodes(path: Path, kind: str) -> list[yaml.Node]:
     try:
-        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        root = compose_yaml(read_file(path, _LARGEST).decode("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise RoomError(Problem(path, 0, f"it can't be read ({error}): restore it from the repository")) from None
     except yaml.YAMLError as error:
@@ -205,7 +209,6 @@ def _mapping(path: Path, kind: str, node: yaml.Node) -> tuple[int, dict[str, Any
     line = node.start_mark.line + 1
     if not isinstance(node, yaml.MappingNode):
         raise RoomError(Problem(path, line, f"expected {kind}: lines of `name: value`"))
-    loader = yaml.SafeLoader("")
     given: dict[str, Any] = {}
     lines: dict[str, int] = {}
     for key, value in node.value:
@@ -213,8 +216,8 @@ def _mapping(path: Path, kind: str, node: yaml.Node) -> tuple[int, dict[str, Any
         if key.value in given:
             raise RoomError(Problem(path, where, f"{kind} has {key.value!r} twice: expected it once"))
         try:
-            given[str(key.value)] = loader.construct_object(value, deep=True)
-        except (yaml.YAMLError, ValueError) as error:
+            given[str(key.value)] = value_of(value)
+        except yaml.YAMLError as error:
             what = getattr(error, "problem", None) or error
             raise RoomError(Problem(path, where, f"{key.value} can't be read: {what}")) from None
         lines[str(key.value)] = where

@@ -14,12 +14,13 @@ from minibatch.roofline.costs import Costs, ModelShape
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.request import NANOSECONDS, Request, SamplingParams
 
 PAD = "pad"
 """A slot that is held for a request that has finished."""
 IDLE = ""
-"""A slot that nobody holds."""
+"""A slot that no request holds."""
 POLICIES = ("static", "continuous")
 
 _MOST_REQUESTS, _MOST_SLOTS, _MOST_STEPS = 12, 8, 60
@@ -33,8 +34,8 @@ class ExerciseRequest:
     Attributes:
         id: "r0", "r1", … in order of arrival.
         arrival: the step in which it can run first.
-        output: tokens that it writes, so the steps for which it runs: its prompt takes one step,
-            which writes the first token.
+        output: tokens that it generates, so the steps for which it runs: its prompt takes one step,
+            which generates the first token.
     """
 
     id: str
@@ -69,11 +70,15 @@ class _UnitExecutor:
         tokens = {seq.request.request_id: 0 for seq in plan.seqs if seq.samples}
         return Result(tokens, NANOSECONDS, costs=Costs())
 
+    def forget(self, request_id: int) -> None:
+        """It keeps nothing of requests."""
+
 
 def solve(requests: Sequence[tuple[int, int]], policy: str, slots: int) -> Exercise:
     """What the engine does with `requests`: (arrival step, output tokens), in order of arrival.
 
-    Who waits longest enters first, into the lowest free slot. Whoever arrives at a step can run in it.
+    The request that has waited longest is admitted first, to the lowest free slot. One that arrives at a step can
+    run in it.
 
     Raises:
         ValueError: the exercise is none that fits on a whiteboard; the sentence says what was expected.
@@ -97,7 +102,7 @@ def _check(requests: Sequence[tuple[int, int]], policy: str, slots: int) -> None
     for arrival, output in requests:
         if not (0 <= arrival < _MOST_STEPS and 1 <= output <= _MOST_STEPS):
             raise ValueError(
-                f"a request arrives at step {arrival} and writes {output} tokens: "
+                f"a request arrives at step {arrival} and generates {output} tokens: "
                 f"expected a step from 0 to {_MOST_STEPS - 1}, and 1 to {_MOST_STEPS} tokens"
             )
     if list(requests) != sorted(requests, key=lambda request: request[0]):
@@ -131,10 +136,10 @@ def _rows(asked: Sequence[ExerciseRequest], policy: str, slots: int) -> list[tup
         for slot, _, phase in plan.held:
             cells[slot] = PAD if phase is Phase.PADDING else cells[slot]
         step = engine.state.now_ns // NANOSECONDS - 1
-        rows.extend([(IDLE,) * slots] * (step - len(rows)))  # steps for which nobody was there
+        rows.extend([(IDLE,) * slots] * (step - len(rows)))  # steps in which no request was there
         rows.append(tuple(cells))
 
-    Engine(requests, find_policy(policy), _UnitExecutor(), config, _TINY).run(on_step)
+    Engine(arrival_source(requests), find_policy(policy), _UnitExecutor(), config, _TINY).run(on_step)
     return rows
 
 
@@ -164,11 +169,11 @@ class _ReasonsByCell:
             return self._idle(step)
         request = next(each for each in self._asked if each.id == cell)
         if step > self._first[cell]:
-            return f"{cell} writes token {step - self._first[cell] + 1} of {request.output}"
+            return f"{cell} generates token {step - self._first[cell] + 1} of {request.output}"
         return self._entry(request, step, slot)
 
     def _entry(self, request: ExerciseRequest, step: int, slot: int) -> str:
-        done = f"{request.id} runs its prompt and writes token 1 of {request.output}"
+        done = f"{request.id} runs its prompt and generates token 1 of {request.output}"
         waited = step - request.arrival
         if not waited:
             return f"{request.id} arrives and slot {slot} is the lowest free one: {done}"
@@ -186,14 +191,14 @@ class _ReasonsByCell:
         if waiting:  # a static batch that began with slots to spare
             verb = "waits" if len(waiting) == 1 else "wait"
             return (
-                f"{_list(waiting)} {verb}, but the batch began without and static lets nobody in "
+                f"{_list(waiting)} {verb}, but the batch began without and static admits no request "
                 f"before {self._stragglers(step)} ends"
             )
         coming = [each for each in self._asked if each.arrival > step]
         if coming:
             first = coming[0]
             return f"{first.id} has not arrived yet: it comes at step {first.arrival}"
-        return "nobody waits, and nobody else will come"
+        return "the queue is empty, and no more requests arrive"
 
     def _before(self, step: int, slot: int) -> str:
         """The request that was the last to hold a slot before a step."""
@@ -201,7 +206,7 @@ class _ReasonsByCell:
         return next(cell for cell in held if cell not in (PAD, IDLE))
 
     def _stragglers(self, step: int) -> str:
-        """Who runs longest of those that run at a step."""
+        """The requests that run longest of those that run at a step."""
         running = [cell for cell in self._rows[step] if cell not in (PAD, IDLE)]
         end = max(self._last[cell] for cell in running)
         return _list([cell for cell in running if self._last[cell] == end])

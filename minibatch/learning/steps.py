@@ -64,7 +64,7 @@ def modelled_step(what: str, node: ast.Call) -> Figure:
 
 
 def recorded_decodes(what: str, node: ast.Call, recording: Recording) -> Figure:
-    """`decodes.WHAT(run.policy, batch=)`: the median step of a run in which so many requests decoded and nobody else.
+    """`decodes.WHAT(run.policy, batch=)`: the median of a run's steps in which only so many decodes ran.
 
     FLOPs, bytes and nanoseconds are each the median over those steps.
     """

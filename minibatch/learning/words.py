@@ -5,32 +5,25 @@ English stands in assets/lessons/strings.json, a translation beside it in string
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from minibatch.analysis.formats import count
-from minibatch.analysis.shown_metrics import ROWS, MetricRow
+from minibatch.analysis.shown_metrics import ROWS
 from minibatch.paths import ASSETS
+from minibatch.reading.files import read_file
+from minibatch.reading.values import parse_json
 
 FOLDER = ASSETS / "lessons"
-METRICS = (
-    *ROWS,
-    MetricRow("Throughput", "requests completed", "", "completed", "higher", count),
-    MetricRow("Throughput", "requests rejected", "", "num_rejected", "lower", count),
-)
-"""The metrics that a lesson can show: those of the table, and how many requests came through."""
-
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+")
 
 
 @cache
 def interface_words(language: str = "en") -> Mapping[str, str]:
     """Every string of the interface, and metrics' names as `metric_KEY`; what a translation lacks is English."""
-    metrics = {f"metric_{row.key}": row.brief or row.words for row in METRICS}
+    metrics = {f"metric_{row.key}": row.brief or row.words for row in ROWS}
     translation = FOLDER / f"strings.{language}.json"
     return MappingProxyType(
         metrics | read_strings(FOLDER / "strings.json") | (read_strings(translation) if translation.exists() else {})
@@ -38,7 +31,7 @@ def interface_words(language: str = "en") -> Mapping[str, str]:
 
 
 def read_strings(path: Path) -> dict[str, str]:
-    strings: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    strings: dict[str, str] = parse_json(read_file(path, 1 << 20))
     return strings
 
 

@@ -8,7 +8,7 @@ from minibatch.model.text import Tokenizer
 
 
 def count_tokens(text: str) -> int:
-    """How many tokens a text has for the bundled model: of models whose tokenizer is not here nobody can say better."""
+    """Tokens of a text for the bundled model; the best guess for models whose tokenizer is not here."""
     return len(_bundled().encode(text))
 
 

@@ -100,5 +100,9 @@ class KVCache:
             )
         self.data[:, self._ids(swap.block_table[:n])] = stored.to(self.data.device)
 
+    def forget(self, request_id: int) -> None:
+        """Drop the host copy of a request that will not come back, if there is one."""
+        self._host.pop(request_id, None)
+
     def _ids(self, block_table: tuple[int, ...]) -> Tensor:
         return torch.tensor(block_table, dtype=torch.int64, device=self.data.device)

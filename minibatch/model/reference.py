@@ -45,7 +45,7 @@ def reference_model(config: GPT2Config, weights: Mapping[str, Tensor], attention
 
 @torch.inference_mode()
 def generate(model: GPT2LMHeadModel, prompt: Sequence[int], num_tokens: int) -> list[int]:
-    """What `transformers.generate` writes greedily after `prompt`, exactly `num_tokens` tokens."""
+    """What `transformers.generate` generates greedily after `prompt`, exactly `num_tokens` tokens."""
     ids = torch.tensor([list(prompt)], device=model.device)
     settings: dict[str, Any] = {"do_sample": False, "max_new_tokens": num_tokens, "min_new_tokens": num_tokens}
     out = model.generate(ids, attention_mask=torch.ones_like(ids), **settings)

@@ -1,7 +1,7 @@
 """From logits to tokens.
 
-A request's random numbers are a function of its seed and of how many tokens it has written, and of
-nothing else: who shares its batch, how its prompt was chunked and whether it was preempted can't
+A request's random numbers are a function of its seed and of how many tokens it has generated, and of
+nothing else: which requests share its batch, how its prompt was chunked and whether it was preempted can't
 change them.
 """
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import tomllib
 from collections.abc import Mapping
@@ -18,6 +17,8 @@ from torch import Tensor
 from minibatch.model.gpt2 import GPT2, GPT2Config, random_weights
 from minibatch.model.text import Tokenizer
 from minibatch.paths import ASSETS
+from minibatch.reading.files import read_file
+from minibatch.reading.values import parse_json
 from minibatch.roofline.devices import parse_dtype, to_device
 
 BUNDLED_FOLDER = ASSETS / "storyteller"
@@ -111,9 +112,10 @@ def read_config(name: str) -> GPT2Config:
         return config
     if name == BUNDLED:
         try:
-            return _config(json.loads((BUNDLED_FOLDER / "config.json").read_text(encoding="utf-8")), name)
-        except (OSError, json.JSONDecodeError) as error:
+            sizes = parse_json(read_file(BUNDLED_FOLDER / "config.json", 1 << 20))
+        except (OSError, ValueError) as error:
             raise _bundled_damaged(error) from error
+        return _config(sizes, name)
     if Path(name).is_absolute() and not Path(name).is_dir():
         raise ModelError(
             f'there is no model folder "{name}": give a folder that holds config.json and model.safetensors'

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from minibatch.reading.files import read_file
+from minibatch.reading.values import parse_json
 from minibatch.recording.storage import write_atomically
 from minibatch.roofline.ceilings import Ceilings, cache_name, default_cache_dir
 from minibatch.roofline.costs import ModelShape, Totals, operators
@@ -128,7 +130,7 @@ def load_calibration(path: Path) -> Calibration:
         CalibrationError: it is damaged, or of another version.
     """
     try:
-        stored = json.loads(path.read_bytes())
+        stored = parse_json(read_file(path, 64 << 20))
         if stored.pop("version") != _VERSION:
             raise CalibrationError(
                 f"{path.name} is of another version of Minibatch: run `python -m minibatch calibrate`"
@@ -136,7 +138,7 @@ def load_calibration(path: Path) -> Calibration:
         return _from_dict(stored)
     except CalibrationError:
         raise
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise CalibrationError(f"{path.name} is damaged: run `python -m minibatch calibrate` again") from error
 
 

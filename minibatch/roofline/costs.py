@@ -24,8 +24,8 @@ Scaling Transformer Inference", 2022, for which tensors matter):
 
 Padding is counted like any other position: the device computes it.
 
-What is left out because it is small: biases and norms of attention that some models have beyond
-those counted (Qwen2's biases of q, k and v, Qwen3's norms of q and k; both below 0.02 % of the weights).
+Biases and norms beyond those of GPT-2 and of Llama (Qwen2's biases of q, k and v, say) are counted
+with the weights as `extra_per_layer` and `extra`; the arithmetic of all of them is left out.
 
 Tensor parallelism (Shoeybi et al., "Megatron-LM", 2019): N devices hold an N-th of the heads, KV
 and MLP each, and sum their parts by two all-reduces of T C elements a layer, one after attention
@@ -65,6 +65,8 @@ class ModelShape:
         tied: the output matrix is the token embedding; changes the model's size, not its traffic.
         n_positions: most tokens that the model reads.
         unused_positions: rows of the position table that no token uses (OPT: 2).
+        extra_per_layer, extra: biases and norms beyond those that `has_biases` says, of each layer and outside of
+            them, in elements.
         bytes_per_weight, bytes_per_kv, bytes_per_activation: bytes an element.
     """
 
@@ -83,6 +85,8 @@ class ModelShape:
     tied: bool = True
     n_positions: int = 1024
     unused_positions: int = 0
+    extra_per_layer: int = 0
+    extra: int = 0
 
     @property
     def q_dim(self) -> int:
@@ -102,10 +106,11 @@ class ModelShape:
     def elements_per_layer(self) -> int:
         """All weights of one layer."""
         c = self.n_embd
+        matrices = self.matrix_elements_per_layer + self.extra_per_layer
         if not self.has_biases:
-            return self.matrix_elements_per_layer + 2 * c  # two norms, scale only
+            return matrices + 2 * c  # two norms, scale only
         biases = self.q_dim + 2 * self.kv_dim + c + (self.num_mlp_matrices - 1) * self.n_inner + c
-        return self.matrix_elements_per_layer + biases + 4 * c
+        return matrices + biases + 4 * c
 
     @property
     def num_parameters(self) -> int:
@@ -114,7 +119,7 @@ class ModelShape:
         embeddings = self.vocab_size * c * (1 if self.tied else 2)
         if self.has_biases:
             embeddings += (self.n_positions + self.unused_positions) * c
-        return self.n_layer * self.elements_per_layer + embeddings + self._final_norm
+        return self.n_layer * self.elements_per_layer + embeddings + self._final_norm + self.extra
 
     @property
     def weight_bytes(self) -> int:

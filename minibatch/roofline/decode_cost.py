@@ -1,4 +1,4 @@
-"""Batches that differ in their context alone: what they have in common is computed once for all of them."""
+"""The cost of decode batches that differ in their context alone: what they share is computed once for all of them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _SHARES = (0.45, 0.3, 0.25)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one sequence does in a step: `num_tokens` after `start` earlier ones; `samples` if it then writes one."""
+    """One sequence of a step: `num_tokens` after `start` earlier ones; `samples` if it then generates one."""
 
     start: int
     num_tokens: int

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import torch
 
+from minibatch.reading.files import read_file
+from minibatch.reading.values import parse_json
 from minibatch.recording.storage import write_atomically
 from minibatch.roofline.ceilings import Ceilings, Progress, cache_name, default_cache_dir
 from minibatch.roofline.devices import describe, to_device
@@ -44,7 +46,7 @@ def load_or_measure(
 
 def _read(path: Path) -> Ceilings | None:
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored = parse_json(read_file(path, 1 << 20))
         if stored.pop("version") != _VERSION:
             return None
         return Ceilings.from_dict(stored)

@@ -1,8 +1,21 @@
-"""Iterations that repeat: the same requests decode, each over one more token of context every time.
+"""Fast-forward: modelled iterations that only decode, taken many at a time.
 
-Between two events nothing changes but lengths, so a policy that `repeats_decodes` would decide the
-same again, until somebody arrives, finishes, or finds no free KV block. Those are most iterations of
-a long run, and they can be planned at once.
+Most iterations of a long run are alike: the same requests decode, and only their contexts grow, by
+one token each. Nothing can change the schedule until an event does: a request arrives, finishes, or
+finds no free KV block. So the loop does three things in place of planning each of them:
+
+1. `decode_run` says after a plan whether its decision would be repeated (and nothing where it can't
+   tell). If so it returns a `DecodeRun`: the batch, and the steps until the first request finishes.
+2. `roofline.decode_cost` times all of its steps at once, up to the next arrival: of two such
+   batches only the context differs, and costs are linear in it. `DecodeRun.cut` then keeps the steps
+   that find their KV blocks.
+3. The recorder appends the steps (`Recorder` a row each, `SummaryRecorder` their sums), and
+   `DecodeRun.commit` moves the counters of every request on by that many tokens.
+
+What is recorded equals what one iteration after the other would have recorded, bit for bit: a property
+test compares both. One thing needs care. Where requests wait, each plan notes why, with numbers such as
+the free blocks. A `Recorder` keeps every number, so its runs end where one would change (`exact`); a
+`SummaryRecorder` keeps only what the head of the queue waits for, and its runs may go on.
 """
 
 from __future__ import annotations
@@ -18,10 +31,10 @@ from minibatch.scheduling.request_state import RequestState
 from minibatch.scheduling.state import SchedulerState
 
 LONGEST = 256
-"""Most iterations planned at once: an arrival cuts most runs short, and what was planned beyond it is lost."""
+"""Most iterations of a run: an arrival cuts most runs short, and what was timed beyond it is lost."""
 
 Taken = list[tuple[int, RequestState, int]]
-"""KV blocks that a run takes, in order: iteration of the run, who gets it, which."""
+"""KV blocks that a run takes, in order: iteration of the run, request, block."""
 Held = list[tuple[int, RequestState]]
 """Slots, and the finished requests that hold them."""
 
@@ -30,11 +43,11 @@ class DecodeRun:
     """Iterations from `state` on in which every running request decodes.
 
     Attributes:
-        decodes: who writes a token in every iteration, in the order of the batch, with its slot.
-        starts: the first position that each of them computes.
+        decodes: the requests that generate a token in every iteration, in the order of the batch.
+        starts: the position that each of them computes in the first.
         padded: slots that compute padding, behind the longest of the batch.
         held: slots that compute nothing.
-        num_steps: iterations until somebody finishes, that one included; `cut` makes them fewer.
+        num_steps: iterations until a request finishes, that one included; `cut` makes them fewer.
     """
 
     def __init__(self, state: SchedulerState) -> None:
@@ -58,7 +71,7 @@ class DecodeRun:
 
     @property
     def num_held_blocks(self) -> int:
-        """KV blocks that belong to somebody before the run."""
+        """KV blocks that are held before the run."""
         return self._state.pool.num_held
 
     def contexts(self) -> Sequence[int]:
@@ -95,9 +108,10 @@ class DecodeRun:
         self._needs = needs[: bisect_left(needs, self.num_steps * batch)]
 
     def commit(self, token_id: int) -> tuple[Taken, list[tuple[RequestState, list[int]]]]:
-        """Make the iterations true, in all of which every request writes `token_id`.
+        """Make the iterations true, in all of which every request generates `token_id`.
 
-        Returns the blocks that they took, and who finished with the last one, as `SchedulerState.commit` does.
+        Returns the blocks that they took, and the requests that finished with the last one, as
+        `SchedulerState.commit` does.
         """
         num_steps, batch, blocks = self.num_steps, len(self.decodes), self._state.pool.take(len(self._needs))
         taken = [
@@ -112,7 +126,7 @@ class DecodeRun:
         return taken, self._state.finish_written(self.decodes) if num_steps == self._until_finish else []
 
     def _needs_of(self, num_steps: int) -> list[int]:
-        """When somebody takes a block and who, in order: iteration x size of the batch + place in it."""
+        """When which request takes a block, in order: iteration x size of the batch + place in it."""
         pool, batch = self._state.pool, len(self.decodes)
         if not pool.paged:
             return []
@@ -127,9 +141,9 @@ class DecodeRun:
 
 
 def decode_run(policy: Policy, state: SchedulerState, latest: Plan, exact: bool) -> DecodeRun | None:
-    """The iterations after `latest`, which has been committed, as far as they need no asking.
+    """The iterations after `latest`, which has been committed, that the policy would decide alike; None if none.
 
-    Either nobody waits, and everybody who runs decodes; or those who wait would be told the same again.
+    Either the queue is empty and every running request decodes, or the reasons to wait would be the same again.
 
     Args:
         exact: every number of every reason matters; else only what the head of the queue waits for.
@@ -146,15 +160,15 @@ def decode_run(policy: Policy, state: SchedulerState, latest: Plan, exact: bool)
 
 
 def _is_repeated(plan: Plan, num_running: int) -> bool:
-    """Whether the plan had everybody decode who runs now, and changed nothing else."""
+    """Whether the plan had every request decode that runs now, and changed nothing else."""
     return _only_decodes(plan) and len(plan.decodes.requests) == num_running
 
 
 def _waits_on(plan: Plan, state: SchedulerState) -> bool:
-    """Whether the head of the queue still waits for what it waited for in the plan, whoever has left since.
+    """Whether the head of the queue still waits for what it waited for in the plan.
 
-    For a batch to end it waits as long as somebody of the batch runs. A slot and blocks come free
-    when somebody leaves, so it matters that nobody has; prompts that were prefilled beside it have
+    For a batch to end it waits as long as one request of the batch runs. A slot and blocks come free
+    when a request leaves, so none may have left; prompts that were prefilled in the plan have
     taken what they needed, and a decode gives nothing back.
     """
     if state.hold_slots:

@@ -54,7 +54,7 @@ def check_state(state: SchedulerState, requests: list[RequestState]) -> None:
     _require(state.free_slots == free_slots, f"slots {free_slots} are free and {state.free_slots} said to be")
     _require(
         all(r.status is RequestStatus.FINISHED for _, r in state.finished),
-        "a slot is kept for one who has not finished",
+        "a slot is kept for a request that has not finished",
     )
     for request in state.running:
         capacity = len(request.block_table) * pool.block_size

@@ -1,8 +1,8 @@
-"""Who owns which KV block: a pool, and a builder of what one iteration takes and gives back.
+"""Which request owns which KV block: the pool, and the changes that one iteration makes to it.
 
 The pool hands out units. Paged, a unit is one block. Contiguous, a unit is a run of blocks next to
 each other that holds `max_model_len` tokens, reserved whole at admission: blocks left over at the
-end of the pool fit nobody.
+end of the pool are never used.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class KVPool:
 
     @property
     def num_held(self) -> int:
-        """Blocks that belong to somebody; those left over at the end belong to nobody."""
+        """Blocks that a request owns; those left over at the end are never owned."""
         return (self.num_blocks // self.unit - len(self.free_units)) * self.unit
 
     def max_blocks(self, num_tokens: int) -> int:
@@ -95,7 +95,7 @@ class KVChanges:
 
     @property
     def num_held(self) -> int:
-        """Blocks that would belong to somebody."""
+        """Blocks that would be owned."""
         return self.pool.num_held + (self.num_taken - len(self.returned)) * self.pool.unit
 
     def missing(self, num_held: int, num_tokens: int) -> int:

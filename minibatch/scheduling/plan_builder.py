@@ -70,7 +70,7 @@ class PlanBuilder:
     # -- running requests ---------------------------------------------------------------------
 
     def remaining_prefill(self, request: RequestState) -> int:
-        """Tokens of `request` still to prefill before it can write."""
+        """Tokens of `request` still to prefill before it can decode."""
         if request.request_id in self._admitted and request.status is RequestStatus.WAITING:
             return request.num_tokens
         return request.prefill_end - request.num_computed_tokens
@@ -149,7 +149,7 @@ class PlanBuilder:
         return request
 
     def resume(self) -> list[RequestState]:
-        """Bring swapped requests back while slots and blocks allow; nobody after an preemption."""
+        """Bring swapped requests back while slots and blocks allow; none after a preemption."""
         resumed = []
         while self.swapped and self._has_free_slot and not self._preempted:
             request = self.swapped[0]

@@ -17,10 +17,10 @@ class Policy(Protocol):
         summary: a few words under the name.
         hold_slots: a finished request keeps its slot until its whole batch has finished.
 
-    A policy may also say `repeats_decodes = True`: where nobody waits and no prompt is unfinished, it
-    decodes all running requests in order, and pads finished slots that it holds if knobs ask for it;
-    and what it decided when all decoded and somebody waited, it decides again until somebody
-    arrives, finishes or finds no free KV block. Modelled runs then take such iterations at once.
+    A policy may also say `repeats_decodes = True`. It promises two things: with an empty queue and no
+    unfinished prompt it decodes all running requests in order, and pads finished slots that it holds if
+    the knobs ask for it; and what it decided while all decoded and others waited, it decides again until a
+    request arrives, finishes or finds no free KV block. Modelled runs then fast-forward such iterations.
     """
 
     name: str

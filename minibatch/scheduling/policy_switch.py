@@ -16,7 +16,7 @@ class PolicySwitch(Chunked):
 
     Policies that run whole prompts know of none that are half done. So these are finished as the
     chunked policy does it: decodes, then as much prompt as the successor's budget holds, in most
-    cases all of it in one iteration. Nobody enters meanwhile.
+    cases all of it in one iteration. No request enters meanwhile.
 
     Args:
         half_done: ids of the requests whose prompts are to be finished first.
@@ -41,7 +41,7 @@ class PolicySwitch(Chunked):
 
 
 def switch_policy(successor: Policy, state: SchedulerState) -> Policy:
-    """`successor` as it can go on from `state`, whoever scheduled until there."""
+    """`successor` as it can go on from `state`, which another policy left."""
     half_done = frozenset(request.request_id for request in _half_done(state))
     if not half_done or isinstance(successor, Chunked):
         return successor

@@ -23,6 +23,7 @@ class FinishReason(StrEnum):
     LENGTH = "length"
     STOP = "stop"
     REJECTED = "rejected"
+    ABORT = "abort"
 
 
 @dataclass(slots=True, eq=False)
@@ -33,13 +34,13 @@ class RequestState:
     their KV in blocks; scheduling means letting that counter catch up:
 
         0 ............ num_computed_tokens ............ prefill_end ............ num_tokens
-        |--- KV is held ---|--- next chunk ---|--- later chunks ---|--- written since ---|
+        |--- KV is held ---|--- next chunk ---|--- later chunks ---|-- generated since --|
 
     Attributes:
-        num_prompt_tokens: of the request, for all who ask at every iteration.
+        num_prompt_tokens: of the request; a copy, since it is read at every iteration.
         prefill_end: number of tokens to compute before the next one can be sampled, fixed at
-            admission: the prompt, and after a preemption by recompute the written tokens as well.
-        last_computed: `num_computed_tokens` once it has written all that it may; its last token's KV is never needed.
+            admission: the prompt, and after a preemption by recompute the generated tokens as well.
+        last_computed: `num_computed_tokens` once it has generated all that it may; its last token's KV is never needed.
         slot: index of the slot held while running, else None.
         block_table: ids of the KV blocks held, in token order.
     """

@@ -24,7 +24,7 @@ class SchedulerState:
         swapped: preempted requests whose KV lies in host memory, earliest admitted first.
         slots: the request that holds each slot, or None. Where `hold_slots`, a finished request
             keeps its slot until all others of the batch have finished.
-        free_slots: those that nobody holds, lowest first.
+        free_slots: free slots, lowest first.
         finished_slots: those still held for requests that have finished, lowest first.
     """
 
@@ -99,11 +99,27 @@ class SchedulerState:
         return self._finish(ended)
 
     def finish_written(self, requests: Sequence[RequestState]) -> list[tuple[RequestState, list[int]]]:
-        """Let those of `requests` go that have written all that they may; returned as `commit` does."""
+        """Let those of `requests` go that have generated all that they may; returned as `commit` does."""
         ended = [request for request in requests if request.num_computed_tokens == request.last_computed]
         for request in ended:
             request.finish_reason = FinishReason.LENGTH
         return self._finish(ended)
+
+    def abort(self, request_id: int) -> tuple[RequestState, list[int]] | None:
+        """Let a request go wherever it is; returned with the blocks that it gives back.
+
+        None where no such request waits or runs. One that runs leaves its slot as if it had finished.
+        """
+        queues = (self.running, self.swapped, self.waiting)
+        found = next((r for queue in queues for r in queue if r.request_id == request_id), None)
+        if found is None:
+            return None
+        found.finish_reason = FinishReason.ABORT
+        if found.status is RequestStatus.RUNNING:
+            return self._finish([found])[0]
+        (self.swapped if found.status is RequestStatus.SWAPPED else self.waiting).remove(found)
+        found.status = RequestStatus.FINISHED
+        return found, []
 
     def change(self, config: SchedulerConfig, hold_slots: bool) -> None:
         """Go on with other knobs. Requests stay where they are, whatever knobs they came in under.

@@ -12,15 +12,25 @@ from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.request import LONGEST_S, NANOSECONDS, Request
 
 NOT_YET_NS = LONGEST_S * NANOSECONDS
-"""In place of the arrival of a closed loop's request that nobody has sent yet."""
+"""In place of the arrival of a closed loop's request that has not been sent yet."""
 
 
 class ArrivalSource(Protocol):
     """Hands out requests as they arrive, numbered 0, 1, 2, ... in order of arrival."""
 
     @property
+    def num_requests(self) -> int:
+        """Requests known so far, arrived or not: ids below it have been given."""
+        ...
+
+    @property
     def pending(self) -> Sequence[Request]:
-        """Those still to arrive, in order."""
+        """Those known and still to arrive, in order."""
+        ...
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests may still come of which nothing is known yet."""
         ...
 
     @property
@@ -33,7 +43,7 @@ class ArrivalSource(Protocol):
         ...
 
     def on_finished(self, now_ns: int) -> None:
-        """Somebody's request has been answered or rejected at `now_ns`."""
+        """A request has been answered or rejected at `now_ns`."""
         ...
 
 
@@ -48,6 +58,8 @@ class OpenArrivals:
         ordered = sorted(requests, key=lambda request: request.arrival_ns)
         _check_numbers(ordered)
         self._pending = deque(ordered)
+        self.num_requests = len(ordered)
+        self.is_open = False
 
     @property
     def pending(self) -> Sequence[Request]:
@@ -76,9 +88,11 @@ class ClosedLoopArrivals:
     def __init__(self, requests: Sequence[Request], loop: ClosedLoop) -> None:
         _check_numbers(requests)
         self._pending = deque(replace(request, arrival_ns=NOT_YET_NS) for request in requests)
+        self.num_requests = len(self._pending)
+        self.is_open = False
         self._think_ns = loop.think_ns
         self._sends_ns = [0] * loop.num_users
-        """A heap: when each user who waits for no answer sends the next request."""
+        """A heap: when each user that waits for no answer sends the next request."""
 
     @property
     def pending(self) -> Sequence[Request]:
@@ -98,7 +112,7 @@ class ClosedLoopArrivals:
         heappush(self._sends_ns, now_ns + self._think_ns)
 
 
-def arrival_source(requests: Sequence[Request], loop: ClosedLoop | None) -> ArrivalSource:
+def arrival_source(requests: Sequence[Request], loop: ClosedLoop | None = None) -> ArrivalSource:
     """What hands out `requests`: at their own times, or as the users of `loop` send them."""
     return OpenArrivals(requests) if loop is None else ClosedLoopArrivals(requests, loop)
 

@@ -1,4 +1,4 @@
-"""When requests arrive: processes that go their own way, and users who wait for their answers.
+"""When requests arrive: open arrival processes, and users of a closed loop.
 
 The first request arrives at 0. A process draws from the generator it is given and from nothing
 else, so equal seeds give equal times.
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from minibatch.workload.request import LONGEST_S, NANOSECONDS
 from minibatch.workload.specs import Known, parse_spec, require
+from minibatch.workload.words import plural
 
 Times = npt.NDArray[np.int64]
 MOST_USERS = 100_000
@@ -134,7 +135,7 @@ class Rescaled:
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoop:
-    """Users who each send a request, read its answer for `think_s` seconds, and send the next one.
+    """Users that each send a request, read its answer for `think_s` seconds, and send the next one.
 
     There are never more than `num_users` requests at a time, however slow the server: the arrivals
     follow from the schedule, so every policy has its own. All users begin at 0 and take the next
@@ -154,7 +155,7 @@ class ClosedLoop:
 
     @property
     def words(self) -> str:
-        users = f"{self.num_users:,} user{'s' * (self.num_users != 1)}"
+        users = f"{plural(self.num_users, 'user')}"
         return f"a closed loop of {users} thinking {self.think_s:g} s"
 
 

@@ -68,7 +68,7 @@ def _chat(rng: np.random.Generator) -> list[Lengths]:
 
 
 def _long_document(rng: np.random.Generator) -> list[Lengths]:
-    """Fifteen chats are being written when the document comes; six more follow it."""
+    """Fifteen chats are decoding when the document arrives; six more follow it."""
     early = [Lengths(int(rng.integers(8, 33)), int(rng.integers(48, 81)), float(t)) for t in rng.uniform(0, 0.02, 15)]
     late = [Lengths(int(rng.integers(8, 33)), int(rng.integers(24, 49)), 0.1 + t) for t in _poisson(rng, 6, 20)]
     return sorted([*early, Lengths(900, 24, 0.04), *late], key=lambda request: request.arrival_s)
@@ -109,7 +109,7 @@ SCENARIOS: dict[str, Scenario] = {
         Scenario(
             "long-document",
             "A long document among chats",
-            "Continuous batching makes all who write wait for the whole document; chunks spread it: compare p99 ITL.",
+            "Continuous batching stalls all decodes for the whole document; chunks spread it out: compare p99 ITL.",
             _long_document,
             {"max_num_seqs": 16},
         ),
@@ -122,7 +122,7 @@ SCENARIOS: dict[str, Scenario] = {
         Scenario(
             "burst",
             "Bursts of arrivals",
-            "Twelve requests at once, three times: who is served first, and who waits for a slot.",
+            "Twelve requests at once, three times: which are served first, and which wait for a slot.",
             _burst,
         ),
         Scenario(
@@ -134,7 +134,7 @@ SCENARIOS: dict[str, Scenario] = {
         Scenario(
             "kv-squeeze",
             "Too little KV memory",
-            "The pool holds about half of what the slots ask for: somebody loses blocks and starts again.",
+            "The pool holds about half of what the slots ask for: requests are preempted and start again.",
             _kv_squeeze,
             {"num_kv_blocks": 64},
         ),
@@ -210,7 +210,7 @@ def check_text(text: str, name: str) -> None:
 def typed_requests(
     prompts: Sequence[str], codec: Codec, seed: int = 0, sampling: SamplingParams = GREEDY
 ) -> list[Request]:
-    """Prompts as somebody typed them, all arriving at once; ValueError names an empty one."""
+    """Prompts as typed, all arriving at once; ValueError names an empty one."""
     requests = []
     for request_id, prompt in enumerate(prompts):
         check_text(prompt, f"prompt {request_id + 1}")

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minibatch.analysis.bottleneck import Bottleneck, Shares, bottleneck, shares_of
+from minibatch.analysis.bottleneck import Bottleneck, Shares, bottleneck
+from minibatch.analysis.summarise import summarise
+from minibatch.analysis.summary_metrics import summary_shares
 from minibatch.recording.schema import Recording
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import record, requests_of
@@ -25,7 +27,7 @@ def run(policy: str, lengths=THREE, **knobs) -> Recording:
 
 def waits(recording: Recording) -> dict[str, float]:
     """The shares that are not 0."""
-    shares = shares_of(recording, follows=False)
+    shares = summary_shares(summarise(recording), follows=False)
     return {name: getattr(shares, name) for name in WAITS if getattr(shares, name)}
 
 
@@ -113,19 +115,19 @@ def test_iterations_right_of_the_ridge_are_compute_bound(ridge, compute):
     recording = run("continuous")
     ceilings = {"flops_per_s": ridge * 1e9, "bytes_per_s": 1e9, "source": "made up"}
     recording = replace(recording, header=replace(recording.header, ceilings=ceilings))
-    assert shares_of(recording, follows=True).compute == pytest.approx(compute)
+    assert summary_shares(summarise(recording), follows=True).compute == pytest.approx(compute)
 
 
 def test_whether_it_follows_is_the_sweeps_to_say():
-    assert bottleneck(shares_of(run("continuous"), follows=True)) is Bottleneck.LOAD
-    assert bottleneck(shares_of(run("continuous"), follows=False)) is Bottleneck.SLOTS
+    assert bottleneck(summary_shares(summarise(run("continuous")), follows=True)) is Bottleneck.LOAD
+    assert bottleneck(summary_shares(summarise(run("continuous")), follows=False)) is Bottleneck.SLOTS
 
 
 def test_a_run_without_iterations_has_no_shares():
-    assert shares_of(run("continuous", [(12, 8)]), follows=True) == Shares(True)
+    assert summary_shares(summarise(run("continuous", [(12, 8)])), follows=True) == Shares(True)
 
 
 def test_a_device_of_unknown_speed_is_rejected():
     recording = run("continuous")
     with pytest.raises(ValueError, match="does not say how fast its device is"):
-        shares_of(replace(recording, header=replace(recording.header, ceilings=None)), follows=False)
+        summarise(replace(recording, header=replace(recording.header, ceilings=None)))

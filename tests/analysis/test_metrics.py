@@ -16,10 +16,16 @@ import pytest
 
 from minibatch.analysis.ledger import request_ledger, slot_ledger
 from minibatch.analysis.metrics import compute_metrics, latencies_ns
+from minibatch.analysis.summarise import completed_requests, inter_token_ns
 from minibatch.analysis.timeline import Timeline
+from minibatch.engine.executor import Result
+from minibatch.engine.loop import Engine
 from minibatch.recording.schema import Recording
+from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
-from tests.helpers import MS, record, requests_of
+from minibatch.scheduling.plan import Plan
+from minibatch.workload.arrival_source import OpenArrivals
+from tests.helpers import MS, SHAPE, CountingExecutor, header_of, record, requests_of
 
 THREE = [(3, 2), (5, 4), (2, 2)]
 
@@ -29,8 +35,12 @@ def run(policy: str, lengths=THREE, **knobs) -> Recording:
     return record(requests_of(lengths), policy, SchedulerConfig(**knobs))
 
 
+def ms_of(column) -> list[float]:
+    return [round(value / MS, 6) for value in column.tolist()]
+
+
 def in_ms(columns) -> dict[str, list[float]]:
-    return {name: [round(value / MS, 6) for value in column.tolist()] for name, column in columns.items()}
+    return {name: ms_of(column) for name, column in columns.items()}
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +49,38 @@ def continuous() -> Recording:
 
 
 def test_latencies_are_as_vllm_defines_them(continuous):
-    latencies = in_ms(latencies_ns(Timeline(continuous)))
-    assert latencies["ttft"] == [1.8, 1.8, 4.2]
-    assert latencies["e2el"] == [3.0, 6.5, 5.4]
-    assert latencies["tpot"] == [1.2, pytest.approx((6.5 - 1.8) / 3, abs=1e-6), 1.2]
-    assert sorted(latencies["itl"]) == [1.1, 1.2, 1.2, 1.2, 2.4]
-    assert latencies["queue_time"] == [0.0, 0.0, 3.0]
+    """In the order in which the requests finish: r0, r2, r1."""
+    rows = completed_requests(Timeline(continuous))
+    ttft, tpot, e2el = (ms_of(column) for column in latencies_ns(rows))
+    assert rows["request"].tolist() == [0, 2, 1]
+    assert ttft == [1.8, 4.2, 1.8]
+    assert e2el == [3.0, 5.4, 6.5]
+    assert tpot == [1.2, 1.2, pytest.approx((6.5 - 1.8) / 3, abs=1e-6)]
+    assert sorted(ms_of(inter_token_ns(Timeline(continuous)))) == [1.1, 1.2, 1.2, 1.2, 2.4]
+    assert ms_of(rows["first_scheduled_ns"] - rows["arrival_ns"]) == [0.0, 3.0, 0.0]
+
+
+def test_tpot_leaves_the_first_token_out():
+    """TTFT 600 ms, E2E 1,600 ms, 11 tokens: 100 ms here and in vLLM, where a mean over all tokens has 145 ms."""
+
+    class Slow(CountingExecutor):
+        def execute(self, plan: Plan) -> Result:
+            return super().execute(plan)._replace(duration_ns=(100 if plan.num_tokens == 1 else 600) * MS)
+
+    config = SchedulerConfig(max_num_seqs=1, max_num_batched_tokens=64, max_model_len=64)
+    engine = Engine(OpenArrivals(requests_of([(8, 11)])), find_policy("continuous"), Slow(), config, SHAPE)
+    engine.run()
+    metrics = compute_metrics(engine.recording(header_of(engine)))
+    assert (metrics["mean_ttft_ms"], metrics["mean_e2el_ms"], metrics["total_output_tokens"]) == (600, 1600, 11)
+    assert metrics["mean_tpot_ms"] == metrics["mean_itl_ms"] == 100
+    assert metrics["mean_e2el_ms"] / metrics["total_output_tokens"] == pytest.approx(145.45, abs=0.01)
+
+
+def test_a_request_of_one_token_has_no_tpot():
+    metrics = compute_metrics(run("chunked", [(3, 1), (5, 1)]))
+    assert metrics["completed"] == 2
+    assert metrics["mean_tpot_ms"] is None
+    assert metrics["mean_itl_ms"] is None
 
 
 def test_throughput_and_statistics(continuous):

@@ -26,10 +26,10 @@ def test_padding_and_stall_bring_their_reasons() -> None:
     stalled = next(s for s in slot_segments(continuous()) if s.phase is Phase.STALLED)
     admitted = next(s for s in slot_segments(continuous()) if s.request == 2)
     assert (padding.request, padding.start_ns, padding.end_ns) == (0, 20 * MS, 30 * MS)
-    assert padding.reason == "r0 finishes: it wrote all of its 2 tokens"
+    assert padding.reason == "r0 finishes: it generated all 2 of its tokens"
     assert stalled.request == 1
     assert stalled.reason == "1 request without a token: this step prefills 3 tokens of 1 prompt alone"
-    assert admitted.reason == "r2 enters slot 0: takes 1 of 4 free blocks"
+    assert admitted.reason == "r2 is admitted to slot 0: takes 1 of 4 free blocks"
 
 
 def test_a_padded_prefill_is_drawn_as_the_ledger_counts_it() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from minibatch.analysis.formats import three_figures
 from minibatch.analysis.metrics import compute_metrics
-from minibatch.analysis.shown_metrics import HEADLINES, ROWS, MetricRow, best_of_row
+from minibatch.analysis.shown_metrics import HEADLINES, ROWS, MetricRow, best_of_row, headlines, requests_in_words
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import record, requests_of
 
@@ -31,3 +31,14 @@ def test_every_row_names_a_metric():
     keys = [row.key for row in ROWS]
     assert [key for key in keys if key not in metrics] == []
     assert set(HEADLINES) <= set(keys)
+
+
+def test_means_say_how_many_requests_they_are_of():
+    def of(*counts: tuple[int, int]) -> list[dict[str, float | int | None]]:
+        return [{"completed": served, "num_rejected": rejected} for served, rejected in counts]
+
+    assert requests_in_words(3, of((3, 0), (3, 0))) == "3 requests"
+    assert requests_in_words(3, of((2, 1), (2, 1))) == "3 requests, 2 served, 1 rejected"
+    assert requests_in_words(3, of((2, 1), (3, 0))) == "3 requests, of which some were rejected"
+    assert headlines(of((3, 0))) == HEADLINES
+    assert headlines(of((3, 0), (2, 1)))[:2] == ("completed", "num_rejected")

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minibatch.analysis.metrics import compute_metrics
-from minibatch.analysis.slo import Slo, attainment, goodput, goodput_of, parse_slo
+from minibatch.analysis.slo import Slo, attainment, goodput, parse_slo
+from minibatch.analysis.summarise import summarise
+from minibatch.analysis.summary_metrics import summary_goodput
 from minibatch.recording.schema import Recording
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import MS, engine_of, header_of, record, requests_of
@@ -135,23 +137,26 @@ def test_no_goodput_of_no_time_and_no_share_of_too_few_requests():
 
 
 def test_goodput_of_a_run(three):
-    found = goodput_of(three, Slo(e2el_ms=5.4))
+    found = summary_goodput(summarise(three), Slo(e2el_ms=5.4))
     assert (found.good, found.completed, found.arrived) == (2, 3, 3)
     assert found.request_goodput == pytest.approx(2 / 6.5e-3)
     assert found.attainment == pytest.approx(2 / 3)
-    assert goodput_of(three, Slo(tpot_ms=1.5)).good == 2
-    assert goodput_of(three, Slo(ttft_ms=1.8, tpot_ms=1.5)).good == 1
-    assert goodput_of(three, Slo(ttft_ms=1.79)).good == 0
-    assert goodput_of(three, Slo(e2el_ms=1e6)).request_goodput == compute_metrics(three)["request_throughput"]
+    assert summary_goodput(summarise(three), Slo(tpot_ms=1.5)).good == 2
+    assert summary_goodput(summarise(three), Slo(ttft_ms=1.8, tpot_ms=1.5)).good == 1
+    assert summary_goodput(summarise(three), Slo(ttft_ms=1.79)).good == 0
+    assert (
+        summary_goodput(summarise(three), Slo(e2el_ms=1e6)).request_goodput
+        == compute_metrics(three)["request_throughput"]
+    )
 
 
 def test_one_token_of_a_run_keeps_any_tpot_limit():
-    assert goodput_of(run([(3, 1)]), Slo(tpot_ms=1e-6)).good == 1
+    assert summary_goodput(summarise(run([(3, 1)])), Slo(tpot_ms=1e-6)).good == 1
 
 
 def test_rejected_requests_count_as_arrived_and_never_as_good():
     """The second can never fit max_model_len; it comes after the first has ended."""
-    found = goodput_of(run([(3, 2), (12, 8, 50.0)]), Slo(e2el_ms=1e6))
+    found = summary_goodput(summarise(run([(3, 2), (12, 8, 50.0)])), Slo(e2el_ms=1e6))
     assert (found.good, found.completed, found.arrived, found.attainment) == (1, 1, 2, 0.5)
 
 
@@ -160,11 +165,11 @@ def test_a_run_cut_short_counts_who_arrived():
     config = SchedulerConfig(max_num_seqs=1, max_model_len=16)
     engine = engine_of(requests_of([(3, 2), (3, 2, 1.0), (3, 2, 50.0)]), "continuous", config)
     engine.step()
-    found = goodput_of(engine.recording(header_of(engine)), Slo(e2el_ms=1e6))
+    found = summary_goodput(summarise(engine.recording(header_of(engine))), Slo(e2el_ms=1e6))
     assert (found.good, found.completed, found.arrived, found.attainment) == (0, 0, 2, 0.0)
     assert found.request_goodput == 0
 
 
 def test_a_run_without_iterations():
-    found = goodput_of(run([(12, 8)]), Slo(ttft_ms=1))
+    found = summary_goodput(summarise(run([(12, 8)])), Slo(ttft_ms=1))
     assert (found.arrived, found.request_goodput, found.attainment) == (1, None, 0.0)

@@ -9,7 +9,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from minibatch.engine.session import Job, Session
+from minibatch.engine.job import Job
+from minibatch.engine.session import Session
 from minibatch.model import weights
 from minibatch.model.gpt2 import GPT2Config
 from minibatch.roofline import this_machine

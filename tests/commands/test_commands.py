@@ -81,7 +81,7 @@ def test_a_recording_can_be_shown_and_validated(recorded, minibatch):
     shown = minibatch("show", path, "--why", "--text")
     assert shown.returncode == 0
     assert "measured on" in shown.stdout
-    assert "r0 enters slot 0" in shown.stdout
+    assert "r0 is admitted to slot 0" in shown.stdout
     validated = minibatch("validate", path)
     assert validated.returncode == 0
     assert "whole" in validated.stdout
@@ -147,6 +147,7 @@ def test_verify_finds_every_token_equal(minibatch):
     ("arguments", "says"),
     [
         (["compare", "--policies", "magic"], "unknown policy 'magic': choose from static"),
+        (["compare", "--policies", "chunked", "static,chunked"], "policy 'chunked' is given 2 times"),
         (["compare", "--scenario", "chatter"], "unknown scenario 'chatter'"),
         (["compare", "--model", "no/such-model"], "no/such-model"),
         (["compare", "--model", "random:gpt5"], "random:gpt5"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from minibatch.__main__ import command_line
 from minibatch.analysis.slo import Slo
 from minibatch.analysis.sweeps.file import read_sweep
+from minibatch.commands.sweep import demand_of
+from minibatch.workload.demand import Demand
 from tests.commands.conftest import ROOT
 
 LIGHT = [
@@ -39,7 +43,7 @@ def test_every_point_is_run_once_and_shown(inside, tmp_path: Path) -> None:
     again = inside(*arguments, "--vary", "max_num_batched_tokens", 64, 512, "--max-num-seqs", 8)
     assert "8 of 8 points are in" in again.stdout
     assert "goodput/s" in again.stdout
-    assert f"SLO of goodput: TTFT ≤ 500 ms, as {path} has it; --slo gives another" in " ".join(again.stdout.split())
+    assert f"SLO of goodput: TTFT ≤ 500 ms, from {path}; --slo sets another" in " ".join(again.stdout.split())
     assert path.read_bytes() == before
     more = inside(*arguments, 80, "--slo", "tpot:40", "--vary", "max_num_batched_tokens", 64, 512, "--max-num-seqs", 8)
     assert "8 of 12 points are in" in more.stdout
@@ -88,6 +92,23 @@ def test_users_and_the_lengths_of_a_trace(inside, tmp_path: Path) -> None:
     assert [row.metrics["offered"] for row in found] == [pytest.approx(rate * 60 / 59) for rate in (2, 8)]
 
 
+def test_how_a_trace_is_written_may_be_said(tmp_path: Path) -> None:
+    def asked(*arguments: object) -> Demand:
+        return demand_of(command_line().parse_args(["sweep", "--out", "x", *map(str, arguments)]))
+
+    times = tmp_path / "times.jsonl"
+    line = '{"timestamp": %d, "input_length": 5, "output_length": 9}\n'
+    times.write_text(line % 0 + line % 4, encoding="utf-8")
+    assert "scaled from 250/s" in asked("--trace", times, "--trace-times").words
+    assert "scaled from 0.25/s" in asked("--trace", times, "--trace-times", "--time-unit", "s").words
+    talks = tmp_path / "talks.json"
+    talks.write_text(json.dumps([{"conversations": [{"value": "a fox"}, {"value": "ran"}] * 3}]), encoding="utf-8")
+    assert len(asked("--trace", talks).prompt_tokens) == 1
+    assert len(asked("--trace", talks, "--conversations", "whole").prompt_tokens) == 3
+    with pytest.raises(ValueError, match="time_unit needs a trace: leave it out or give --trace"):
+        asked("--time-unit", "s")
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -105,11 +126,15 @@ def test_users_and_the_lengths_of_a_trace(inside, tmp_path: Path) -> None:
         (["--rates", 1, "--model", "llama-3.1-70b"], "use more devices, larger ones, or a smaller model"),
         (["--rates", 1, "--accelerator", "H900"], "choose from H100"),
         (["--rates", 1, "--trace", "README.md"], "README.md"),
-        (["--rates", 1, "--length-scale", 2], "is of a trace, and there is none"),
-        (["--rates", 1, "--trace-times"], "trace_times is of a trace, and there is none"),
+        (["--rates", 1, "--length-scale", 2], "length_scale needs a trace"),
+        (["--rates", 1, "--trace-times"], "trace_times needs a trace"),
         (["--users", 1, "--trace", "README.md", "--trace-times"], "leave out --trace-times"),
         (["--rates", 1, "--policies", "magic"], "unknown policy 'magic'"),
-        (["--rates", 1, "--out", "README.md"], "README.md is not a sweep"),
+        (["--rates", 1, "--policies", "static", "static"], "policy 'static' is given 2 times"),
+        (
+            ["--rates", 1, "--out", "README.md"],
+            "README.md is not a sweep of Minibatch",
+        ),
         (["--rates", 1, "--out", "/no/such/folder/x.parquet"], "No such folder"),
     ],
 )

@@ -60,8 +60,8 @@ def test_a_stall_says_whose_prefill():
 def test_static_says_what_the_queue_waits_for():
     reasons = reasons_of("static", [(3, 2), (5, 4), (2, 2)])
     assert sentences(reasons, Code.WAITS_BATCH) == [
-        (1, "r2 waits: the batch runs until its last request ends, 2 still writing"),
-        (2, "r2 waits: the batch runs until its last request ends, 1 still writing"),
+        (1, "r2 waits: the batch runs until its last request ends, 2 still generating"),
+        (2, "r2 waits: the batch runs until its last request ends, 1 still generating"),
     ]
 
 
@@ -76,7 +76,7 @@ def test_requests_that_can_never_fit_are_rejected_with_the_numbers():
     reasons = reasons_of("chunked", [(14, 3), (9, 3), (1, 1)], block_size=2, num_kv_blocks=5)
     rejected = [reason.sentence for _, reason in reasons if reason.code.startswith("rejected")]
     assert rejected == [
-        "r0 is rejected: 14 prompt tokens and 3 to write are more than max_model_len, 16",
+        "r0 is rejected: 14 prompt tokens and 3 to generate are more than max_model_len, 16",
         "r1 is rejected: it may need 6 blocks, and the whole pool has 5",
     ]
 

@@ -10,7 +10,8 @@ from minibatch.analysis.registry.accelerators import find_accelerator
 from minibatch.analysis.registry.models import find_shape
 from minibatch.engine import session
 from minibatch.engine.fork import fork
-from minibatch.engine.session import Job, run_job
+from minibatch.engine.job import Job
+from minibatch.engine.session import run_job
 from minibatch.model import weights
 from minibatch.recording.storage import dumps, loads
 from minibatch.recording.validation import check

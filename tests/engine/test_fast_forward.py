@@ -12,6 +12,7 @@ from minibatch.roofline.ceilings import Ceilings
 from minibatch.roofline.efficiency import Efficiency
 from minibatch.scheduling import POLICIES, find_policy
 from minibatch.scheduling.config import SchedulerConfig
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.arrivals import ClosedLoop
 from tests.helpers import SHAPE, header_of, requests_of
 from tests.strategies import configs, workloads
@@ -32,7 +33,9 @@ def run(
     """The engine when all is done, and how many plans it asked for."""
     executor = RooflineExecutor(SHAPE, SLOW, block_size=config.block_size)
     requests = requests_of(workload)
-    engine = Engine(requests, find_policy(policy), executor, config, SHAPE, loop=loop, fast_forward=fast_forward)
+    engine = Engine(
+        arrival_source(requests, loop), find_policy(policy), executor, config, SHAPE, fast_forward=fast_forward
+    )
     plans = 0
     while engine.step() is not None:
         plans += 1

@@ -21,6 +21,7 @@ from minibatch.roofline.ceilings import Ceilings
 from minibatch.scheduling import POLICIES, find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.request import Request
 from tests.helpers import SHAPE, header_of, requests_of, token_of
 from tests.scheduling.test_properties import ledgers_sum
@@ -63,17 +64,20 @@ class Device:
         }
         return Result(tokens, self._random.randrange(100_000, 5_000_000))
 
+    def forget(self, request_id: int) -> None:
+        """It keeps nothing of requests."""
+
 
 def modelled(workload: Sequence, policy: str, config: SchedulerConfig, steps: int | None = None) -> Recording:
     executor = RooflineExecutor(SHAPE, CEILINGS, block_size=config.block_size)
-    return run(Engine(requests_of(workload), find_policy(policy), executor, config, SHAPE), steps)
+    return run(Engine(arrival_source(requests_of(workload)), find_policy(policy), executor, config, SHAPE), steps)
 
 
 def measured(workload: Sequence, policy: str, config: SchedulerConfig, steps: int | None = None) -> Recording:
     requests: list[Request] = [
         replace(request, sampling=replace(request.sampling, ignore_eos=False)) for request in requests_of(workload)
     ]
-    return run(Engine(requests, find_policy(policy), Device(), config, SHAPE, eos_token_id=40), steps)
+    return run(Engine(arrival_source(requests), find_policy(policy), Device(), config, SHAPE, eos_token_id=40), steps)
 
 
 def run(engine: Engine, steps: int | None) -> Recording:
@@ -105,11 +109,7 @@ def attempt(recording: Recording, k: int, knob: str, value: object) -> Fork:
 
 
 def tokens_of(recording: Recording) -> list[list[int]]:
-    tokens: list[list[int]] = [[] for _ in recording.requests]
-    for request, token in zip(*(recording.entries[name].tolist() for name in ("request", "token_id")), strict=True):
-        if token >= 0:
-            tokens[request].append(token)
-    return tokens
+    return [list(request.output_token_ids) for request in recording.requests]
 
 
 def past_is(recording: Recording, future: Recording, k: int) -> None:

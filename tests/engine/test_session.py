@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from minibatch.engine import session
-from minibatch.engine.session import Job, JobProgress, run_job
+from minibatch.engine.job import Job
+from minibatch.engine.session import JobProgress, run_job
+from minibatch.recording.part import RecordingPart
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import dumps
-from minibatch.recording.validation import check
 from minibatch.roofline.ceilings import Ceilings
 from minibatch.scheduling.config import SchedulerConfig
 
+Parts = list[RecordingPart]
 SQUEEZED = Job(
     policies=("static", "chunked"), config=SchedulerConfig(num_kv_blocks=64), scenario="kv-squeeze", clock="modelled"
 )
@@ -26,86 +28,93 @@ def _ceilings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "load_or_measure", lambda *_: Ceilings(1e11, 1e10, "a machine"))
 
 
-def watched(job: Job, every: int) -> tuple[list[Recording], list[list[Recording]]]:
-    """The job's recordings, and every so manieth snapshot."""
-    shots: list[list[Recording]] = []
+def watched(job: Job, every: int, should_stop: Callable[[], bool] | None = None) -> tuple[list[Recording], list[Parts]]:
+    """The job's recordings, and what every so manieth snapshot took."""
+    shots: list[Parts] = []
     offers = 0
 
-    def on_snapshot(take: Callable[[], list[Recording]]) -> None:
+    def on_snapshot(take: Callable[[], Parts]) -> None:
         nonlocal offers
         if offers % every == 0:
             shots.append(take())
         offers += 1
 
-    return run_job(job, on_snapshot=on_snapshot), shots
+    return run_job(job, None, should_stop, on_snapshot), shots
 
 
-def assert_begins(whole: Recording, part: Recording) -> None:
-    """Whether all that `part` says of its iterations is what `whole` says of them."""
-    n = part.num_iterations
-    for table in ("iterations", "entries"):
-        for name, values in getattr(part, table).items():
-            assert np.array_equal(values, getattr(whole, table)[name][: len(values)])
-    assert (part.entries["iteration"] < n).all()
-    assert len(part.entries["iteration"]) == (whole.entries["iteration"] < n).sum()
-    reasons = list(part.each_reason())
-    assert reasons == list(whole.each_reason())[: len(reasons)]
-    for now, then in zip(part.requests, whole.requests, strict=True):
-        assert (now.arrival_ns, now.prompt, now.max_tokens) == (then.arrival_ns, then.prompt, then.max_tokens)
-        assert now.pieces == then.pieces[: len(now.pieces)]
-        assert now.finish_reason in (None, then.finish_reason)
+def assert_begins(whole: Recording, parts: Parts) -> None:
+    """Whether `parts` follow each other and say what `whole` says, as far as they go."""
+    num_iterations = 0
+    for part in parts:
+        assert part.first_iteration == num_iterations
+        assert part.from_ns == (whole.end_of_iteration_ns[num_iterations - 1] if num_iterations else 0)
+        num_iterations += len(part.iterations["start_ns"])
+    for name in ("iterations", "entries", "blocks", "reasons"):
+        for column, values in getattr(whole, name).items():
+            joined = np.concatenate([getattr(part, name)[column] for part in parts])
+            assert joined.tolist() == values[: len(joined)].tolist(), (name, column)
+    numbers = [row for part in parts for row in part.reason_numbers]
+    assert numbers == list(whole.reason_numbers[: len(numbers)])
+    requests = {each.request_id: each for part in parts for each in part.requests}
+    assert [each.arrival_ns for _, each in sorted(requests.items())] == [each.arrival_ns for each in whole.requests]
+    for request_id, record in enumerate(whole.requests):
+        pieces = [piece for part in parts for piece in part.pieces.get(request_id, ())]
+        assert pieces == list(record.pieces[: len(pieces)])
+    for part in parts:
+        for request_id, reason in part.finished.items():
+            assert reason == whole.requests[request_id].finish_reason
 
 
-def test_snapshots_are_whole_recordings_that_grow() -> None:
+def of_policy(shots: list[Parts], policy: str) -> Parts:
+    return [part for parts in shots for part in parts if part.header.policy == policy]
+
+
+def test_snapshots_bring_what_is_new_and_join_to_the_recording() -> None:
     result, shots = watched(SQUEEZED, 5)
     assert len(shots) > 20
-    lengths = []
-    for shot in shots:
-        for now, then in zip(shot, result, strict=False):
-            check(now)
-            assert_begins(then, now)
-        assert all(run.header.complete for run in shot[:-1])
-        lengths.append([run.num_iterations for run in shot])
-    assert lengths == sorted(lengths)
-    assert len({tuple(row) for row in lengths}) == len(lengths)
-    assert (len(lengths[0]), len(lengths[-1])) == (1, 2)
-    assert not shots[0][0].header.complete
+    for run in result:
+        assert_begins(run, of_policy(shots, run.header.policy))
+    first = of_policy(shots, "static")
+    assert sum(len(part.iterations["start_ns"]) for part in first) == result[0].num_iterations, "its tail came later"
+    assert len([k for part in first for k in part.finished]) == len(result[0].requests)
+    assert not first[0].header.complete
+    assert first[-1].header.complete
+
+
+def test_rows_that_a_watcher_is_given_grow_with_the_run_and_not_with_its_square() -> None:
+    """However often it looks, every row comes once."""
+    result, _ = watched(SQUEEZED, 1)
+    rows = sum(
+        len(run.iterations["start_ns"]) + len(run.entries["slot"]) + len(run.blocks["block"]) + len(run.reasons["code"])
+        for run in result[:-1]
+    )
+    for every in (1, 3, 50):
+        shots = watched(SQUEEZED, every)[1]
+        assert sum(part.num_rows for part in of_policy(shots, "static")) == rows
 
 
 def test_to_be_watched_changes_nothing() -> None:
     assert dumps(watched(SQUEEZED, 10)[0]) == dumps(run_job(SQUEEZED))
 
 
-def test_an_offer_that_nobody_takes_costs_no_recording(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = []
-    record = session.Session.record
-    monkeypatch.setattr(session.Session, "record", lambda self, engine: taken.append(engine) or record(self, engine))
-    run_job(SQUEEZED, on_snapshot=lambda take: None)
-    assert len(taken) == 2
-
-
 def test_snapshots_of_a_measured_run_hold_the_text_so_far() -> None:
     prompts = ("Once upon a time", "The fox said")
     job = Job(("continuous",), SchedulerConfig(), prompts=prompts, max_tokens=6, temperature=0.0)
     (result,), shots = watched(job, 1)
-    assert [len(request.pieces) for request in shots[0][0].requests] == [1, 1]
-    for (shot,) in shots:
-        check(shot)
-        assert_begins(result, shot)
-    assert shots[-1][0].requests == result.requests
+    parts = of_policy(shots, "continuous")
+    assert [len(pieces) for pieces in parts[0].pieces.values()] == [1, 1]
+    assert_begins(result, parts)
+    for request_id, record in enumerate(result.requests):
+        assert [piece for part in parts for piece in part.pieces.get(request_id, ())] == list(record.pieces)
     assert "".join(result.requests[0].pieces).strip()
 
 
 def test_a_stopped_job_gives_what_its_snapshots_gave() -> None:
-    shots: list[list[Recording]] = []
-
-    def on_snapshot(take: Callable[[], list[Recording]]) -> None:
-        shots.append(take())
-
-    stopped = run_job(SQUEEZED, None, lambda: len(shots) == 30, on_snapshot)
-    assert dumps(stopped) == dumps(shots[-1])
-    assert 30 <= stopped[0].num_iterations < run_job(SQUEEZED)[0].num_iterations
-    assert not stopped[0].header.complete
+    offers = iter(range(10_000))
+    (stopped,), shots = watched(SQUEEZED, 1, lambda: next(offers) == 30)
+    assert_begins(stopped, of_policy(shots, "static"))
+    assert 30 <= stopped.num_iterations < run_job(SQUEEZED)[0].num_iterations
+    assert not stopped.header.complete
 
 
 def test_progress_names_the_policy_and_counts_requests() -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from minibatch.__main__ import main
 from minibatch.engine import session
-from minibatch.engine.session import Job, run_job
+from minibatch.engine.job import Job
+from minibatch.engine.session import run_job
 from minibatch.recording.storage import dumps, load
 from minibatch.recording.validation import check
 from minibatch.roofline.ceilings import Ceilings
@@ -61,7 +62,7 @@ def test_requests_of_a_trace_that_are_too_long_are_rejected_one_by_one(trace):
         check(run)
         assert [request.finish_reason for request in run.requests] == ["length", "rejected", "length"]
         assert [request.arrival_ns for request in run.requests] == [0, NANOSECONDS // 2, NANOSECONDS * 5 // 4]
-        assert run.header.scenario == "trace day.csv, 3 requests"
+        assert run.header.scenario == "trace day.csv, 3 requests over 1.25 s"
 
 
 def test_a_trace_of_which_nothing_fits_is_rejected(trace):
@@ -108,7 +109,7 @@ def test_options_ask_for_traffic(command, trace, tmp_path, capsys):
 
     shown = header("--trace", str(trace), "--trace-format", "csv", "--speed", "2", "--length-scale", ".1",
                    "--start-s", "0.5", "--num-requests", "2").scenario  # fmt: skip
-    assert shown == "trace day.csv, 2 requests, from 0.5 s on, 2x faster, lengths x 0.1"
+    assert shown == "trace day.csv, 2 requests over 0.375 s, from 0.5 s on, 2x faster, lengths x 0.1"
     lengths = ["--num-requests", "4", "--prompt-lengths", "fixed:8", "--output-lengths", "uniform:1:3"]
     shown = header(*lengths, "--arrivals", "onoff:40:2:8").scenario
     assert shown == "prompts of 8 tokens, outputs of 1 to 3 tokens, bursts at 40/s with 2 s on and 8 s off"

@@ -79,7 +79,7 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, old: str, new: str,
 
 
 def test_an_id_is_used_once(tmp_path: Path) -> None:
-    assert rejected(tmp_path, GOOD + GOOD) == (7, "id 'one' is that of line 1 too: expected one of its own")
+    assert rejected(tmp_path, GOOD + GOOD) == (7, "id 'one' is that of line 1 too: expected a unique one")
 
 
 @pytest.mark.parametrize("text", ["", "questions: none\n", "[]"])

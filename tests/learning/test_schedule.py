@@ -77,7 +77,7 @@ def test_reasons_are_in_plain_words() -> None:
     assert "r3 waits" in static.reasons[6][1]
     continuous = solve(FOUR, "continuous", 2)
     assert continuous.reasons[3][0].startswith("r0 has left slot 0 and r2 is next, it has waited since step 1")
-    assert continuous.reasons[7][1] == "nobody waits, and nobody else will come"
+    assert continuous.reasons[7][1] == "the queue is empty, and no more requests arrive"
 
 
 @pytest.mark.parametrize(

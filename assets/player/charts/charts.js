@@ -1,4 +1,4 @@
-// The charts beside the lanes: roofline, tokens written, duration of each step.
+// The charts beside the lanes: roofline, tokens generated, duration of each step.
 
 import { DurationsChart } from "./durations.js";
 import { chartHeights, chartPadding, chartsConfig, chartsStyle } from "./look.js";

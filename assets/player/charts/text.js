@@ -1,4 +1,4 @@
-// The charts in words, for who can't see them.
+// The charts in words, for screen readers.
 
 import { bytes, count, duration, percent, plural, threeFigures } from "../core/format.js";
 
@@ -39,7 +39,7 @@ export function stalledPart(run, i) {
   return run.decodeTokens[i] ? Math.min(run.stretch[i], run.duration[i]) : 0;
 }
 
-/** Tokens that a run has written at a place of `Run.locate`. */
+/** Tokens that a run has generated at a place of `Run.locate`. */
 export function writtenAt(run, place) {
   return place.ended > 0 ? run.written[place.ended - 1] : 0;
 }
@@ -65,17 +65,17 @@ export function describeRoofline(run, place) {
   );
 }
 
-/** Tokens that every run has written. @param {object[]} places of `Run.locate`, one a run */
+/** Tokens that every run has generated. @param {object[]} places of `Run.locate`, one a run */
 export function describeTokens(runs, places) {
   const each = runs.map((run, lane) => {
     const total = run.n ? run.written[run.n - 1] : 0;
     const done = places[lane].isDone ? ", done" : "";
     return `${run.label} ${count(writtenAt(run, places[lane]))} of ${plural(total, "token")}${done}`;
   });
-  return `Written so far: ${each.join("; ")}.`;
+  return `Generated so far: ${each.join("; ")}.`;
 }
 
-/** How long the iteration at `place` takes, and who waits for it. */
+/** How long the iteration at `place` takes, and which requests it stalls. */
 export function describeDurations(run, place) {
   const { i } = place;
   if (i < 0) return `${run.label} has not begun.`;
@@ -94,7 +94,7 @@ function stallWords(run, i) {
   const slots = run.stalledSlots[i];
   if (slots) return `; ${plural(slots, "slot")} ${slots === 1 ? "stalls" : "stall"} for all of it`;
   const part = stalledPart(run, i);
-  return part ? `; ${duration(part)} of it are others' prefill, for which its decodes wait` : "; nobody stalls";
+  return part ? `; ${duration(part)} of it are others' prefill, for which its decodes wait` : "; no request stalls";
 }
 
 function endWords({ isDone }) {

@@ -10,16 +10,22 @@ const NEWLINE = 10;
  * @returns {Promise<object>} the JSON head, its `runs` replaced by `Run`s, and `end`: ns of the longest run
  */
 export async function unpack(bytes) {
+  const { head, reader } = await inflate(bytes);
+  return comparisonOf(head, head.runs.map((meta) => reader.columns(meta.columns)));
+}
+
+/** @returns {Promise<{head: object, reader: ColumnReader}>} the JSON head, and what reads the columns behind it */
+export async function inflate(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   const data = new Uint8Array(await new Response(stream).arrayBuffer());
   const split = data.indexOf(NEWLINE);
   const head = JSON.parse(new TextDecoder().decode(data.subarray(0, split)));
-  const reader = new ColumnReader(data, split + 1);
-  const runs = head.runs.map((meta) => {
-    const columns = {};
-    for (const [name, length] of Object.entries(meta.columns)) columns[name] = reader.column(length);
-    return new Run(meta, columns, head);
-  });
+  return { head, reader: new ColumnReader(data, split + 1) };
+}
+
+/** The head with `Run`s, made of the columns of each. */
+export function comparisonOf(head, columns) {
+  const runs = head.runs.map((meta, k) => new Run(meta, columns[k], head));
   return { ...head, runs, end: Math.max(1, ...runs.map((run) => run.endTime)) };
 }
 
@@ -27,6 +33,11 @@ class ColumnReader {
   constructor(data, offset) {
     this.data = data;
     this.offset = offset;
+  }
+
+  /** The next columns, by name. @param {Object<string, number>} lengths */
+  columns(lengths) {
+    return Object.fromEntries(Object.entries(lengths).map(([name, length]) => [name, this.column(length)]));
   }
 
   /** The next column: running sums of zigzag varints. Sums stay below 2**53, so doubles hold them exactly. */

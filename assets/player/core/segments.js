@@ -5,7 +5,7 @@ import { DECODE } from "./phases.js";
 
 /**
  * Segments of a run by slot and time: for iterations from[k] .. to[k] without a gap, `request` does
- * `phase` in `slot`. `crowded` are the stretches of time in which somebody waits.
+ * `phase` in `slot`. `crowded` are the stretches of time in which a request waits.
  */
 export class Segments {
   constructor(run) {

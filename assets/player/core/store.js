@@ -1,4 +1,4 @@
-// What the player shows at this moment, and who wants to know when it changes.
+// What the player shows at this moment, and the listeners to its changes.
 
 /**
  * @typedef {object} Selection what the pointer or the focus is on, and what belongs to it
@@ -60,7 +60,7 @@ export class Store {
     return this.runs.map((run) => run.locate(this.axis, this.position));
   }
 
-  /** Change some fields and tell everybody which. */
+  /** Change some fields and tell every listener which. */
   set(patch) {
     const end = endOf(patch.runs ?? this.runs, patch.axis ?? this.axis);
     const position = Math.min(Math.max(0, patch.position ?? this.position), end);

@@ -3,7 +3,7 @@
 /**
  * @typedef {object} Theme
  * @property {string} ink @property {string} muted @property {string} faint @property {string} surface
- * @property {string} lane ground of a slot that nobody holds
+ * @property {string} lane ground of a slot that no request holds
  * @property {string} accent @property {string} font
  * @property {boolean} isDark
  * @property {number} scale 1, or more for a projector

@@ -164,7 +164,7 @@ export class Queue {
       context.fillStyle = theme.muted;
       context.font = `${11 * theme.scale}px ${theme.font}`;
       context.textAlign = "left";
-      context.fillText("nobody waits", 0, size / 2 + 1);
+      context.fillText("queue empty", 0, size / 2 + 1);
     }
   }
 
@@ -178,7 +178,7 @@ export class Queue {
     context.globalAlpha = lit >= 0 && lit !== request ? QUEUE_DIM : 1;
     context.fillStyle = requestColour(theme, request);
     context.beginPath();
-    // Who lost its slot is a square: its KV lies in host memory, or is gone.
+    // A request that lost its slot is a square: its KV lies in host memory, or is gone.
     if (isPreempted) context.rect(x - radius, size / 2 - radius, 2 * radius, 2 * radius);
     else context.arc(x, size / 2, radius, 0, 7);
     context.fill();

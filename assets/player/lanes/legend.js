@@ -6,7 +6,7 @@ const MEANINGS = [
   ["prefill", "P", "prefill"],
   ["decode", "D", "decode"],
   ["stalled", "S", "stalled: gets no token"],
-  ["padding", "X", "padding: held or computed for nobody"],
+  ["padding", "X", "padding: held or computed without use"],
   ["waiting", "W", "idle, requests wait"],
   ["idle", "", "idle"],
 ];

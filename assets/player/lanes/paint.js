@@ -3,7 +3,7 @@
 import { DECODE, PADDING, PREFILL, STALLED } from "../core/phases.js";
 import { requestColour, requestInk } from "../core/theme.js";
 
-/** The letter of each phase, by its number; idle slots while somebody waits have W. */
+/** The letter of each phase, by its number; idle slots while a request waits have W. */
 export const LETTERS = ["P", "D", "X", "S"];
 const LABEL_ROW = 9; // pixels of a row that holds a label
 const LABEL_CELL = 22; // and of a cell
@@ -206,7 +206,7 @@ export class SlotPainter {
     }
   }
 
-  /** Lines between iterations, where they are wide enough to be told apart; and the letter of who idles. */
+  /** Lines between iterations, where they are wide enough to be told apart; and the letter of idle slots. */
   #cells(context, scale, first, last, height) {
     const { run, theme } = this;
     for (let i = first; i <= last; i++) {

@@ -5,8 +5,8 @@ import { explainDuration, explainPreemption, explainSlot, explainToken, stepWork
 import { list, plural, threeFigures } from "../core/format.js";
 import { PADDING } from "../core/phases.js";
 
-export const NOBODY = "nobody";
-const MOST_NAMES = 4; // options beside "nobody"
+export const NONE = "none";
+const MOST_NAMES = 4; // options beside NONE
 const NOISE = 0.2; // natural logarithm of a ratio of durations
 
 /** What is known before iteration `i` runs, from 1 on: nothing here may depend on what the step does. */
@@ -64,12 +64,12 @@ function slotMoment(run, i, { finished, queue }) {
   const ask = () => ({
     prompt:
       `r${leaver} has just finished in slot ${slot}; ${list(waiting.map(named), 4)} ` +
-      `${waiting.length === 1 ? "waits" : "wait, in this order"}. Who gets slot ${slot} in the next step?`,
+      `${waiting.length === 1 ? "waits" : "wait, in this order"}. Which request gets slot ${slot} in the next step?`,
     options: names(i, offered, (request) => queueLabel(run, queue, request)),
-    answer: isHeld ? named(heir) : NOBODY,
+    answer: isHeld ? named(heir) : NONE,
     explanation: () => explainSlot(run, i, slot, leaver, heir),
   });
-  const sort = !isHeld ? NOBODY : heir === waiting[0] ? "first" : "later";
+  const sort = !isHeld ? NONE : heir === waiting[0] ? "first" : "later";
   return { kind: "slot", iteration: i, sort, weight: Math.min(queue.length, 4), ask };
 }
 
@@ -83,7 +83,7 @@ function queueLabel(run, queue, request) {
   return `r${request}, ${tokens}${isPreempted ? ", preempted before" : ""}`;
 }
 
-// -- a prompt among those who write -------------------------------------------------------------------
+// -- a prompt among decodes ----------------------------------------------------------------------------
 
 function tokenMoments(run, i, scene) {
   const long = promptOf(run, i, scene);
@@ -93,7 +93,7 @@ function tokenMoments(run, i, scene) {
   const writer = writers[scatter(i, 2) % writers.length];
   const situation = () => {
     const others = writers.length > 3 ? plural(writers.length, "request") : list(writers.map(named));
-    return `r${long.request} ${long.words()}, while ${others} ${writers.length === 1 ? "writes" : "write"}.`;
+    return `r${long.request} ${long.words()}, while ${others} ${writers.length === 1 ? "decodes" : "decode"}.`;
   };
   const moment = (who, request, token) => {
     const gets = wroteIn(run, request, i);
@@ -135,7 +135,7 @@ function isWriting(run, request, i) {
 
 function wroteIn(run, request, i) {
   const row = run.rowOf(request, i);
-  return row >= 0 && run.entries.wrote[row] === 1;
+  return row >= 0 && run.entries.generated[row] > 0;
 }
 
 // -- memory runs out ----------------------------------------------------------------------------------
@@ -154,12 +154,12 @@ function preemptionMoment(run, i, { running, free }) {
         `${free} of ${plural(run.numBlocks, "KV block")} ${free === 1 ? "is" : "are"} free and ` +
         `${plural(running.length, "request")} hold a slot. Which one is preempted first in the next step, if any?`,
       options: names(i, offered, (request) => holderLabel(run, order, request, i)),
-      answer: victim >= 0 ? named(victim) : NOBODY,
+      answer: victim >= 0 ? named(victim) : NONE,
       explanation: () => explainPreemption(run, i, free),
     };
   };
   const weight = free < running.length ? 1 - free / running.length : 0;
-  return { kind: "preemption", iteration: i, sort: victim >= 0 ? "victim" : NOBODY, weight, ask };
+  return { kind: "preemption", iteration: i, sort: victim >= 0 ? "victim" : NONE, weight, ask };
 }
 
 /** Requests by when they were last admitted, the earliest first. */
@@ -188,13 +188,13 @@ function durationMoment(run, i, scene) {
     explanation: () => explainDuration(run, i),
   });
   const change = Math.abs(Math.log(run.duration[i] / run.duration[i - 1])) || 0;
-  // Where the work stays the same a great change is noise, and nobody can foresee it.
+  // Where the work stays the same a great change is noise, and can't be foreseen.
   const isNew = run.prefillTokens[i] > 0 || run.kindOf(i) !== run.kindOf(i - 1);
   const weight = isNew ? Math.min(change, 3) : change < NOISE ? 0 : -change;
   return { kind: "duration", iteration: i, sort: run.kindOf(i), weight, ask };
 }
 
-/** What a guess of a step's duration can build on: the step before it, and who waits. */
+/** What a guess of a step's duration can build on: the step before it, and the queue. */
 function durationHints(run, i, { running, queue }) {
   const took = `${threeFigures(run.duration[i - 1] / 1e6)} ms (${run.clockAt(i - 1)})`;
   const sentences = [`The last one, with ${stepWork(run, i - 1)}, took ${took}.`];
@@ -217,11 +217,11 @@ function named(request) {
   return `r${request}`;
 }
 
-/** Some requests and "nobody" as options, in an order that tells nothing. -1 stands for no request. */
+/** Some requests and NONE as options, in an order that tells nothing. -1 stands for no request. */
 function names(i, requests, label) {
   const distinct = [...new Set(requests)].filter((request) => request >= 0).slice(0, MOST_NAMES);
   const options = distinct.map((request) => ({ value: named(request), label: label(request) }));
-  options.push({ value: NOBODY, label: NOBODY });
+  options.push({ value: NONE, label: "no request" });
   for (let last = options.length - 1; last > 0; last--) {
     const other = scatter(i, 10 + last) % (last + 1);
     [options[last], options[other]] = [options[other], options[last]];

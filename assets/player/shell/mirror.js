@@ -1,4 +1,4 @@
-// What the lanes and charts show, in words: for who can't see them, and for who wants the numbers.
+// What the lanes and charts show, in words: for screen readers, and for the numbers.
 
 import { counters } from "../lanes/counters.js";
 import { el } from "../core/dom.js";

@@ -37,7 +37,7 @@ let active = null;
 /**
  * Show a comparison inside `host`.
  * @param {HTMLElement|ShadowRoot} host
- * @param {Uint8Array} bytes of minibatch/ui/player/payload.py
+ * @param {Uint8Array|object} bytes of minibatch/ui/player/payload.py, or what `unpack` made of them
  * @param {object} options
  * @param {Function} [options.vegaEmbed] Vega's embedder; without it there are no charts
  * @param {Storage} [options.storage] where predictions' scores are kept
@@ -46,7 +46,7 @@ let active = null;
  * @returns {Promise<Player>}
  */
 export async function createPlayer(host, bytes, options = {}) {
-  const comparison = await unpack(bytes);
+  const comparison = bytes instanceof Uint8Array ? await unpack(bytes) : bytes;
   Object.assign(comparison.options, options.overrides);
   const player = new Player(host, comparison, options);
   player.reveal();
@@ -81,7 +81,7 @@ export class Player {
 
   /** Take other recordings; where they are the same run grown longer, the playhead stays. */
   async replace(bytes) {
-    const comparison = await unpack(bytes);
+    const comparison = bytes instanceof Uint8Array ? await unpack(bytes) : bytes;
     const { store } = this;
     const isSame = comparison.options.id === store.comparison.options.id;
     const wasLive = store.comparison.options.live;
@@ -153,7 +153,7 @@ export class Player {
     this.counted = 0;
   }
 
-  /** Scroll to the player, where its options say that it is what somebody waits for. */
+  /** Scroll to the player, where its options ask for it. */
   reveal() {
     if (this.store.comparison.options.reveal) this.root.scrollIntoView({ block: "start" });
   }

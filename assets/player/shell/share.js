@@ -34,7 +34,7 @@ export class Share {
     const link = this.link();
     this.field.hidden = link === null;
     this.field.value = link ?? "";
-    this.note.textContent = link === null ? "No link leads here: it came from a file or from a change made here. Take it away as a page instead." : "";
+    this.note.textContent = link === null ? "There is no link to this: it came from a file or from a change made here. Export it as a page instead." : "";
     this.dialog.showModal();
     if (link === null) return;
     this.field.select();

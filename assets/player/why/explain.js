@@ -5,32 +5,33 @@ import { PADDING, PREFILL } from "../core/phases.js";
 
 const MOST_SENTENCES = 4;
 
-/** Why `heir` (-1: nobody) holds `slot` in iteration `i`, after `leaver` has finished there. */
+/** Why `heir` (-1: no request) holds `slot` in iteration `i`, after `leaver` has finished there. */
 export function explainSlot(run, i, slot, leaver, heir) {
   if (heir >= 0) return spoken(run, noted(run, i, heir, ["admitted", "resumed", "chunk"]));
   const row = run.rowInSlot(slot, i);
   const isKept = row >= 0 && run.entries.phase[row] === PADDING;
   const reasons = [...admissions(run, i), ...firstWait(run, i)];
   const kept = isKept ? [`Slot ${slot} stays with r${leaver}, which has finished, until the whole batch has`] : [];
-  const empty = !isKept && !run.waitingAt(i).length ? ["Nobody else waits"] : [];
+  const empty = !isKept && !run.waitingAt(i).length ? ["The queue is empty"] : [];
   return spoken(run, reasons, kept, empty);
 }
 
-/** Why `request` writes or doesn't in iteration `i`, beside the prompt of `other`. */
+/** Why `request` gets a token or doesn't in iteration `i`, beside the prompt of `other`. */
 export function explainToken(run, i, request, other) {
   const row = run.rowOf(request, i);
-  const { phase, tokens, start, wrote } = run.entries;
+  const { phase, tokens, start, generated } = run.entries;
   const own = noted(run, i, request, ["preempted_recompute", "preempted_swap", "admitted", "resumed", "chunk"]);
   const facts = [];
   if (row < 0) {
     if (!own.length) own.push(...waitOrFirst(run, request, i));
     facts.push(`r${request} holds no slot in this step`);
-  } else if (wrote[row]) {
+  } else if (generated[row]) {
     const prompt = `the last ${plural(tokens[row], "token")} of its prompt`;
-    facts.push(`r${request} computes ${phase[row] === PREFILL ? prompt : "one token"} and writes`);
+    const computed = phase[row] === PREFILL ? prompt : tokens[row] === 1 ? "one token" : plural(tokens[row], "token");
+    facts.push(`r${request} computes ${computed} and generates the next`);
   } else if (tokens[row]) {
     const done = plural(start[row] + tokens[row], "token");
-    facts.push(`r${request} has ${done} prefilled when this step ends, and writes after the last`);
+    facts.push(`r${request} has ${done} prefilled when this step ends, and generates after the last`);
   } else {
     facts.push(`r${request} keeps its slot and gets no token in this step`);
   }
@@ -40,7 +41,7 @@ export function explainToken(run, i, request, other) {
   return spoken(run, [...own, ...stalls, ...others, ...waits], facts);
 }
 
-/** Who was preempted before iteration `i` and why, or why nobody had to be; `free` blocks were left. */
+/** Which request was preempted before iteration `i` and why, or why none had to be; `free` blocks were left. */
 export function explainPreemption(run, i, free) {
   const preemptions = run.reasonsAt(i).filter(({ code }) => code.startsWith("preempted_"));
   if (preemptions.length) return spoken(run, preemptions);
@@ -48,7 +49,7 @@ export function explainPreemption(run, i, free) {
   const left = `${plural(free, "block")} ${free === 1 ? "was" : "were"} free`;
   const takes = taken === 0 ? "no new block" : plural(taken, "new block");
   const need = `This step takes ${takes}, and ${left}`;
-  return spoken(run, firstWait(run, i), [`${need}: nobody is preempted`]);
+  return spoken(run, firstWait(run, i), [`${need}: no request is preempted`]);
 }
 
 /** What iteration `i` computed in its time. */

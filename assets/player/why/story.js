@@ -1,4 +1,4 @@
-// The story of one request: what it was asked, what it has written, and where its time went under each policy.
+// The story of one request: what it was asked, what it has generated, and where its time went under each policy.
 
 import { button, el, setText } from "../core/dom.js";
 import { count, plural } from "../core/format.js";
@@ -16,7 +16,7 @@ export class Story {
     const choose = el("label", { class: "mbw-choose" }, el("span", { text: "Request: " }), this.select);
     this.lengths = el("p", { class: "mbw-where" });
     this.prompt = el("p", { class: "mbw-passage", tabindex: "0", role: "region", "aria-label": "Prompt" });
-    this.written = el("p", { class: "mbw-passage", tabindex: "0", role: "region", "aria-label": "Written so far" });
+    this.written = el("p", { class: "mbw-passage", tabindex: "0", role: "region", "aria-label": "Generated so far" });
     this.writer = el("h4");
     this.others = el("p", { class: "mbw-note" });
     this.waterfall = new Waterfall();
@@ -96,7 +96,7 @@ export class Story {
     const tokens = runs.map((each, k) => each.writtenBy(request, places[k].ended - 1));
     const silence = whySilent(run, tokens[focus], pieces, finish);
     const part = `${count(tokens[focus])} of at most ${plural(maxTokens, "token")}`;
-    setText(this.writer, `Written under ${run.label}: ${part}`);
+    setText(this.writer, `Generated under ${run.label}: ${part}`);
     setText(this.written, silence || pieces.slice(0, tokens[focus]).join(""));
     this.written.classList.toggle("mbw-silent", silence !== "");
     const each = runs.map((other, k) => `${other.label} ${count(tokens[k])}`);
@@ -107,12 +107,12 @@ export class Story {
 }
 
 function requestLengths({ promptTokens, maxTokens }) {
-  return `${plural(promptTokens, "prompt token")}, at most ${count(maxTokens)} to write`;
+  return `${plural(promptTokens, "prompt token")}, at most ${count(maxTokens)} to generate`;
 }
 
 /** Why there is no text; "" where there is. */
 function whySilent(run, tokens, pieces, finish) {
-  if (finish === "rejected") return "Rejected: it writes nothing.";
+  if (finish === "rejected") return "Rejected: it generates nothing.";
   if (!tokens) return "Nothing yet.";
   return pieces.length ? "" : "A modelled run computes times, not text.";
 }

@@ -52,9 +52,9 @@ export function explainGap(run, place) {
   const rejections = rejected.slice(-1).map((reason) => `${run.sentence(reason)}.`);
   const next = run.requests.find(({ arrival }) => arrival > t && arrival < Infinity);
   if (!waiting.length) {
-    const coming = next ? `r${next.id} arrives at ${clock(next.arrival)} ${run.clocks}.` : "Nobody else arrives.";
+    const coming = next ? `r${next.id} arrives at ${clock(next.arrival)} ${run.clocks}.` : "No more requests arrive.";
     const codes = rejected.slice(-1).map(({ code }) => code);
-    return { headline: "Idle: nobody waits.", sentences: [...rejections, coming], codes };
+    return { headline: "Idle: the queue is empty.", sentences: [...rejections, coming], codes };
   }
   const wait = noted.find(({ code }) => code === "waits_window");
   if (wait) {
@@ -87,7 +87,7 @@ function explainEnd(run) {
     return { headline, sentences: [`${count(done)} of ${plural(total, "request")} finished in ${took}.`], codes: [] };
   }
   const sentences = [];
-  if (run.n) sentences.push(`It wrote ${plural(run.written[run.n - 1], "token")} in ${plural(run.n, "step")}.`);
+  if (run.n) sentences.push(`It generated ${plural(run.written[run.n - 1], "token")} in ${plural(run.n, "step")}.`);
   if (rejected.length) sentences.push(`${requestNames(rejected)} ${isOrAre(rejected, "was", "were")} rejected.`);
   return { headline: `Done: ${plural(done, "request")} in ${took}.`, sentences, codes: [] };
 }

@@ -17,12 +17,12 @@ const WAIT_HEADLINES = {
   waits_batch: "waits for the batch to end",
   waits_window: "waits for the window to close",
   waits_preemption: "waits: memory ran out",
-  waits_swapped: "waits for those in host memory",
+  waits_swapped: "waits for requests in host memory",
 };
 
 /**
- * The facts of iteration `i`, those that say most first. What somebody loses comes before what somebody
- * waits for, and that before what goes on as usual.
+ * The facts of iteration `i`, those that say most first: what a request loses, then what it waits for, then
+ * what goes on as usual.
  * @returns {Fact[]}
  */
 export function factsOf(run, i) {
@@ -120,7 +120,7 @@ function queueFact({ run, i, reasons }) {
 function hostMemoryFact(run, i, request, hasPreempted, more) {
   const headline = `r${request} waits in host memory${more}.`;
   const because = (why) => ({ headline, sentence: `r${request} waits in host memory: ${why}.`, codes: ["resumed"] });
-  if (hasPreempted) return because("memory ran out in this step, so nobody comes back");
+  if (hasPreempted) return because("memory ran out in this step, so no request comes back");
   if (run.heldSlots[i] >= run.slots) return because(`needs a slot, 0 of ${run.slots} free`);
   const wait = run.waitOf(request, i);
   if (wait?.code !== "waits_blocks") return because("it has not come back yet");

@@ -24,7 +24,7 @@ export function chunkFact({ run, i, reasons, prefills, decodes, took }) {
   };
 }
 
-/** 57 of r9's 412 prompt tokens. What a preempted request had written is prefilled again with its prompt. */
+/** 57 of r9's 412 prompt tokens. What a preempted request had generated is prefilled again with its prompt. */
 function chunkWords(run, { request, numbers: { stop, end } }, tokens) {
   const noun = end === run.requests[request].promptTokens ? "prompt token" : "token";
   if (tokens === end) return `all of r${request}'s ${plural(end, noun)}`;
@@ -32,7 +32,7 @@ function chunkWords(run, { request, numbers: { stop, end } }, tokens) {
 }
 
 function writers(decodes) {
-  return decodes.length === 1 ? "1 request writes" : `${decodes.length} requests write`;
+  return decodes.length === 1 ? "1 request decodes" : `${decodes.length} requests decode`;
 }
 
 /** What the dynamic policy's window was waiting for when it closed. */
@@ -60,8 +60,8 @@ export function admissionFact({ run, reasons, prefills, stalled, took }) {
   const sum = prefills.reduce((total, row) => total + run.entries.tokens[row], 0);
   const then = isWhole ? `; this step prefills ${plural(sum, "token")} (${took})` : "";
   return {
-    headline: `${who} ${entries.length === 1 ? "enters" : "enter"}.`,
-    sentence: `${entries.length === 1 ? run.sentence(entries[0]) : `${who} enter ${takenSlots(entries)}`}${then}.`,
+    headline: `${who} ${entries.length === 1 ? "is" : "are"} admitted.`,
+    sentence: `${entries.length === 1 ? run.sentence(entries[0]) : `${who} are admitted to ${takenSlots(entries)}`}${then}.`,
     codes: ["admitted"],
   };
 }
@@ -105,7 +105,7 @@ export function paddingFact({ run, i, padded, decodes, names }) {
   const isComputed = padded.some((row) => positions[row] > 0);
   const slots = ranges(padded.map((row) => slot[row]));
   const what = `Slot${padded.length === 1 ? "" : "s"} ${slots} ${isOrAre(padded)} ${isComputed ? "padded" : "held"}`;
-  const writes = decodes.length ? `, ${names(decodes, 3)} ${isOrAre(decodes)} still writing` : "";
+  const writes = decodes.length ? `, ${names(decodes, 3)} ${isOrAre(decodes)} still generating` : "";
   let finished = `${names(padded, 4)} have finished`;
   if (padded.length === 1) {
     const reason = run.latestReason(request[padded[0]], ["finished_length", "finished_stop"], i);
@@ -125,18 +125,18 @@ export function finishFact({ run, i }) {
 
 export function decodeFact({ run, i, decodes: rows, names, took }, facts) {
   if (!rows.length || facts.some(({ codes }) => codes[0] === "chunk")) return null;
-  const nobody = run.waitingAt(i, run.end[i] - 1).length ? "" : "; nobody waits";
-  const what = rows.length === 1 ? `${names(rows)} writes one token` : `${rows.length} requests write one token each`;
-  if (facts.length) return { headline: what, sentence: `${what} (${took})${nobody}.`, codes: ["decode"] };
+  const queue = run.waitingAt(i, run.end[i] - 1).length ? "" : "; the queue is empty";
+  const what = rows.length === 1 ? `${names(rows)} generates one token` : `${rows.length} requests generate one token each`;
+  if (facts.length) return { headline: what, sentence: `${what} (${took})${queue}.`, codes: ["decode"] };
   const whom = rows.length === 1 ? "it" : `all ${rows.length}`;
   const weights = `reads ${bytes(run.bytesWeights[i])} of weights once for ${whom}`;
-  return { headline: `${what}${nobody}.`, sentence: `This step takes ${took} and ${weights}.`, codes: ["decode"] };
+  return { headline: `${what}${queue}.`, sentence: `This step takes ${took} and ${weights}.`, codes: ["decode"] };
 }
 
 /** What others' prefill adds to this step's decodes. */
 export function stretchFact({ run, i, decodes: rows }) {
   if (!rows.length || !(run.stretch[i] > 0)) return null;
-  const whom = rows.length === 1 ? "the one that writes" : `the ${rows.length} that write`;
+  const whom = rows.length === 1 ? "the one that decodes" : `the ${rows.length} that decode`;
   const sentence = `The prompt tokens make this step ${duration(run.stretch[i])} longer for ${whom} (estimated from ${run.clockAt(i)} steps).`;
   return { headline: sentence, sentence, codes: ["chunk"] };
 }
@@ -154,7 +154,7 @@ export function arrivalFact({ run, i }) {
 export function anyFact(step, facts) {
   if (facts.length) return null;
   const { run, prefills, took } = step;
-  if (!prefills.length) return { headline: "Nobody gets a token.", sentence: `It takes ${took}.`, codes: [] };
+  if (!prefills.length) return { headline: "No request gets a token.", sentence: `It takes ${took}.`, codes: [] };
   const headline = `${promptsOf(step)} ${prefills.length === 1 ? "runs" : "run"}.`;
   return { headline, sentence: `This step prefills ${promptTokens(run, prefills)} (${took}).`, codes: ["chunk"] };
 }

@@ -21,6 +21,7 @@ UNITS = {
     "duration": "s",
     "completed": "requests",
     "num_rejected": "requests",
+    "num_aborted": "requests",
     "total_input_tokens": "tokens",
     "total_output_tokens": "tokens",
     "request_throughput": "requests/s",
@@ -63,7 +64,7 @@ def metrics_csv(recordings: Sequence[Recording]) -> str:
 def requests_csv(recordings: Sequence[Recording]) -> str:
     """A row a request and recording, in seconds; `request` 7 is r7. The ledger's columns sum to E2E.
 
-    A request of a closed loop that nobody had sent yet has no arrival.
+    A request of a closed loop that was not sent yet has no arrival.
     E2E, TTFT and TPOT are of completed requests alone, so that their means are those of the metrics.
     """
     return _csv([REQUEST_HEADER, *(row for recording in recordings for row in _request_rows(recording))])

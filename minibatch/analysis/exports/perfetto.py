@@ -9,17 +9,18 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import accumulate, count
 from typing import Any
 
 from minibatch.analysis.request_spans import Span, request_spans
-from minibatch.analysis.run_names import run_name
+from minibatch.analysis.run_names import lanes, run_name
 from minibatch.analysis.segments import Segment, slot_segments
 from minibatch.analysis.timeline import Timeline
 from minibatch.decisions.phase import Phase
 from minibatch.decisions.reasons import FINISHES, PREEMPTIONS, REJECTIONS, Code
-from minibatch.recording.schema import Recording
+from minibatch.recording.block_table import held_changes
+from minibatch.recording.schema import Header, Recording
 
 Event = dict[str, Any]
 """One trace event, as the format has it."""
@@ -29,6 +30,8 @@ _HAPPENS: dict[Code, tuple[str, str]] = {
     Code.QUEUED: ("arrival", "arrives"),
     Code.ADMITTED: ("admission", "is admitted"),
     Code.RESUMED: ("admission", "is resumed"),
+    Code.ABORTED: ("finish", "is aborted"),
+    Code.TRANSFERRED: ("finish", "goes to another engine"),
     **dict.fromkeys(PREEMPTIONS, ("preemption", "is preempted")),
     **dict.fromkeys(FINISHES, ("finish", "finishes")),
     **dict.fromkeys(REJECTIONS, ("rejection", "is rejected")),
@@ -43,21 +46,28 @@ def trace_json(recordings: Sequence[Recording]) -> bytes:
 
 
 def trace_events(recordings: Sequence[Recording]) -> dict[str, Any]:
-    """The trace of `recordings`, a process each, in their order.
+    """The trace of `recordings`, a process for each engine of each, in their order.
 
     A process has a thread for its iterations, one for the scheduler's decisions and one for each
     slot; counters of KV blocks and of requests; and an async track for each request's life.
     """
     # Processes and threads take their ids from one pool, as on Linux: some readers know a thread by its tid alone.
     ids = count(1)
-    lanes = [_Lane.of(recording, ids) for recording in recordings]
-    metadata = [event for place, lane in enumerate(lanes) for event in lane.metadata(place)]
-    events = [event for lane in lanes for event in lane.events()]
+    named = lanes(recordings, [run_name(recording) for recording in recordings])
+    processes = [_Lane.of(name, recording, ids) for name, recording in named]
+    metadata = [event for place, lane in enumerate(processes) for event in lane.metadata(place)]
+    events = [event for lane in processes for event in lane.events()]
     return {
         "traceEvents": metadata + sorted(events, key=lambda event: event["ts"]),
         "displayTimeUnit": "ms",
-        "otherData": {"producer": "minibatch", "runs": [asdict(recording.header) for recording in recordings]},
+        "otherData": {"producer": "minibatch", "runs": [_header(recording.header) for recording in recordings]},
     }
+
+
+def _header(header: Header) -> dict[str, Any]:
+    """As JSON, the forks in a row, the latest first: one in another would nest as deep as there are forks."""
+    forks = [{name: value for name, value in fork.items() if name != "earlier"} for fork in header.forks()]
+    return asdict(replace(header, fork=None)) | {"fork": forks}
 
 
 def microseconds(ns: int) -> float:
@@ -72,8 +82,9 @@ def microseconds(ns: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    """One recording, with the ids of its process and threads."""
+    """One engine's recording, with the ids of its process and threads."""
 
+    name: str
     recording: Recording
     segments: list[Segment]
     lives: dict[int, list[Span]]
@@ -83,18 +94,18 @@ class _Lane:
     slot_tids: tuple[int, ...]
 
     @classmethod
-    def of(cls, recording: Recording, ids: Iterator[int]) -> _Lane:
+    def of(cls, name: str, recording: Recording, ids: Iterator[int]) -> _Lane:
         segments = slot_segments(recording)
         pid, iterations_tid, decisions_tid = next(ids), next(ids), next(ids)
         slot_tids = tuple(next(ids) for _ in range(recording.num_slots))
         lives = request_spans(recording, segments)
-        return cls(recording, segments, lives, pid, iterations_tid, decisions_tid, slot_tids)
+        return cls(name, recording, segments, lives, pid, iterations_tid, decisions_tid, slot_tids)
 
     def metadata(self, place: int) -> Iterator[Event]:
         """Names and order of the process, which is number `place`, and of its threads."""
         slots = ((tid, f"slot {slot}") for slot, tid in enumerate(self.slot_tids))
         threads = ((self.iterations_tid, "iterations"), (self.decisions_tid, "decisions"), *slots)
-        yield self._metadata("process_name", self.pid, {"name": run_name(self.recording)})
+        yield self._metadata("process_name", self.pid, {"name": self.name})
         yield self._metadata("process_labels", self.pid, {"labels": self.recording.header.device})
         yield self._metadata("process_sort_index", self.pid, {"sort_index": place})
         for index, (tid, name) in enumerate(threads):
@@ -177,11 +188,9 @@ class _Lane:
         starts, ends = self._boundaries()
         held, running, waiting = Counter[int](), Counter[int](), Counter[int]()
         blocks = self.recording.blocks
-        for iteration, request in zip(blocks["iteration"].tolist(), blocks["request"].tolist(), strict=True):
-            if request >= 0:
-                held[starts[iteration]] += 1
-            else:
-                held[ends[iteration]] -= 1
+        for iteration, change in zip(blocks["iteration"].tolist(), held_changes(blocks).tolist(), strict=True):
+            if change:
+                held[starts[iteration] if change > 0 else ends[iteration]] += change
         for span in (span for life in self.lives.values() for span in life):
             changes = running if span.holds_slot else waiting
             changes[span.start_ns] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -9,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from minibatch.analysis.registry.claims import Claim, find_claim
+from minibatch.analysis.registry.dtypes import canonical
 from minibatch.analysis.registry.entries import TEXT, TEXTS, read_entries
 from minibatch.paths import REGISTRY
 from minibatch.roofline.ceilings import Ceilings
@@ -17,6 +19,7 @@ from minibatch.roofline.costs import ModelShape
 FILE = REGISTRY / "accelerators.toml"
 
 _CLAIMS = {"flops": "FLOP/s", "bandwidth": "bytes/s", "memory": "bytes", "link": "bytes/s"}
+_OPTIONAL_CLAIMS = {"fp8": "FLOP/s", "fp4": "FLOP/s"}
 """The fields that are ids of claims, and the unit that each must have."""
 
 
@@ -29,6 +32,8 @@ class Accelerator:
         title: the name with form and memory.
         dtypes: of the matrix products that `flops` is of; the first is used where none is asked for.
         flops, bandwidth, memory: claims in FLOP/s (dense), bytes/s and bytes.
+        fp8, fp4: claims in FLOP/s (dense) of matrix products in 8 and 4 bits; None where it has none.
+        aliases: other names of it.
         link: claim in bytes/s of what joins it to others of its machine, both directions together.
         note: what else to know about the figures; may be empty.
     """
@@ -41,6 +46,20 @@ class Accelerator:
     memory: Claim
     link: Claim
     note: str = ""
+    fp8: Claim | None = None
+    fp4: Claim | None = None
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def peaks(self) -> dict[str, Claim]:
+        """The claim of matrix products in each dtype that it has them in."""
+        peaks = dict.fromkeys(self.dtypes, self.flops)
+        return peaks | {name: claim for name, claim in (("float8", self.fp8), ("float4", self.fp4)) if claim}
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """All that its entry refers to."""
+        return *dict.fromkeys(self.peaks.values()), self.bandwidth, self.memory, self.link
 
     @property
     def flops_per_s(self) -> float:
@@ -64,15 +83,15 @@ class Accelerator:
         """The intensity at which both ceilings bind, in FLOP/byte."""
         return self.flops_per_s / self.bytes_per_s
 
-    def source(self, num_devices: int = 1) -> str:
-        """Where its ceilings are from, and the words that must stand beside them."""
-        sheets = dict.fromkeys(claim.source_in_words for claim in self._sheet)
+    def source(self, num_devices: int = 1, dtype: str | None = None) -> str:
+        """Where its ceilings are from, and the words that must stand beside them; `dtype` None is that of `flops`."""
+        sheets = dict.fromkeys(claim.source_in_words for claim in self._sheet(dtype))
         text = f"data sheet: {'; '.join(sheets)}"
         return f"{text}; link: {self.link.of}, {self.link.source_in_words}" if num_devices > 1 else text
 
-    def device(self, num_devices: int = 1) -> str:
+    def device(self, num_devices: int = 1, dtype: str | None = None) -> str:
         """What a run on it says it ran on: 4 × its title (data sheet, secondary, link assumption)."""
-        standings = dict.fromkeys(claim.standing for claim in self._sheet if claim.standing)
+        standings = dict.fromkeys(claim.standing for claim in self._sheet(dtype) if claim.standing)
         words = ["data sheet", *standings]
         if num_devices == 1:
             return f"{self.title} ({', '.join(words)})"
@@ -86,21 +105,21 @@ class Accelerator:
         Raises:
             ValueError: the data sheet's figure is of another dtype, or there is no device.
         """
-        if dtype == "auto":
-            dtype = self.dtypes[0]
-        if dtype not in self.dtypes:
+        dtype = self.dtypes[0] if dtype == "auto" else canonical(dtype)
+        peaks = self.peaks
+        if dtype not in peaks:
             raise ValueError(
-                f"the figure of {self.title} is of matrix products in {' and '.join(self.dtypes)}, not in {dtype}: "
+                f"{self.title} has figures of matrix products in {', '.join(peaks)}, not in {dtype}: "
                 f"use --dtype {self.dtypes[0]}"
             )
         if num_devices < 1:
             raise ValueError(f"the number of tensor-parallel devices is {num_devices}: use at least 1")
         return Ceilings(
-            flops_per_s=num_devices * self.flops_per_s,
+            flops_per_s=num_devices * peaks[dtype].value,
             bytes_per_s=num_devices * self.bytes_per_s,
-            device=self.device(num_devices),
+            device=self.device(num_devices, dtype),
             dtype=dtype,
-            source=self.source(num_devices),
+            source=self.source(num_devices, dtype),
             memory_bytes=num_devices * self.memory_bytes,
             num_devices=num_devices,
             link_bytes_per_s=self.link_bytes_per_s if num_devices > 1 else None,
@@ -114,9 +133,8 @@ class Accelerator:
         """
         return max(0, int((self.memory_bytes - shape.weight_bytes) // (num_tokens * shape.kv_bytes_per_token)))
 
-    @property
-    def _sheet(self) -> tuple[Claim, ...]:
-        return self.flops, self.bandwidth, self.memory
+    def _sheet(self, dtype: str | None) -> tuple[Claim, ...]:
+        return self.flops if dtype is None else self.peaks[dtype], self.bandwidth, self.memory
 
 
 @cache
@@ -127,21 +145,35 @@ def load_accelerators(path: Path = FILE) -> Mapping[str, Accelerator]:
         ValueError: as `read_entries`; or a claim is not there or has another unit than it should.
     """
     required = {"title": TEXT, "dtypes": TEXTS} | dict.fromkeys(_CLAIMS, TEXT)
+    optional = {"note": TEXT, "aliases": TEXTS} | dict.fromkeys(_OPTIONAL_CLAIMS, TEXT)
     found = {}
-    for name, entry in read_entries(path, required, {"note": TEXT}).items():
-        claims = {field: find_claim(entry[field]) for field in _CLAIMS}
-        for field, unit in _CLAIMS.items():
-            if claims[field].unit != unit:
+    for name, entry in read_entries(path, required, optional).items():
+        claims = {field: find_claim(entry[field]) for field in (*_CLAIMS, *_OPTIONAL_CLAIMS) if field in entry}
+        for field, claim in claims.items():
+            unit = (_CLAIMS | _OPTIONAL_CLAIMS)[field]
+            if claim.unit != unit:
                 where = f"{path.name}: [{name}] {field}"
-                raise ValueError(f"{where} is claim {entry[field]!r} in {claims[field].unit}: use one in {unit}")
-        found[name] = Accelerator(name=name, **{**entry, **claims, "dtypes": tuple(entry["dtypes"])})
+                raise ValueError(f"{where} is claim {entry[field]!r} in {claim.unit}: use one in {unit}")
+        texts = {field: tuple(entry.get(field, ())) for field in ("dtypes", "aliases")}
+        found[name] = Accelerator(name=name, **{**entry, **claims, **texts})
     return MappingProxyType(found)
 
 
 def find_accelerator(name: str) -> Accelerator:
-    """The accelerator called `name`, in capitals or not; ValueError names those there are."""
-    known = load_accelerators()
+    """The accelerator of that name, title or alias; capitals, spaces, - and _ make no difference.
+
+    Raises:
+        ValueError: there is none, which names those there are; or the name is of several.
+    """
+    known, wanted = load_accelerators(), _folded(name)
     for accelerator in known.values():
-        if accelerator.name.casefold() == name.casefold():
+        if wanted in map(_folded, (accelerator.name, accelerator.title, *accelerator.aliases)):
             return accelerator
+    several = [other for other in known if _folded(other.partition("-")[0]) == wanted]
+    if several:
+        raise ValueError(f"{name!r} may be any of several accelerators: choose {' or '.join(several)}")
     raise ValueError(f"unknown accelerator {name!r}: choose from {', '.join(known)}")
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[\s_-]", "", name.casefold()).removeprefix("nvidia").removeprefix("amd")

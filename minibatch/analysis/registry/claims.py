@@ -1,4 +1,4 @@
-"""Figures that others published: what each is of, who says so, when that was checked, and how sure it is."""
+"""Figures that others published: what each is of, who published it, when that was checked, and how sure it is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REQUIRED = {
 }  # fmt: skip
 _OPTIONAL = {"assumption": FLAG, "reason": TEXT}
 STANDINGS = {
-    "secondary": "read in somebody else's account of the source",
+    "secondary": "read in another account of the source",
     "assumption": "no source is known that states it for this very device",
 }
 """What the words mean that stand beside figures."""
@@ -41,9 +41,9 @@ class Claim:
     Attributes:
         value: in `unit`: FLOP/s, bytes/s, bytes, x (a factor), %, requests/s, s or tokens.
         of: what the figure is of.
-        source: who says so.
+        source: who published it.
         checked: the day on which it was last compared with the source.
-        confidence: "primary" was read in the source itself, "secondary" in somebody else's account.
+        confidence: "primary" was read in the source itself, "secondary" in another account of it.
         assumption: no source is known that states it for this very device.
         reason: why it is registered although no accelerator refers to it; empty where one does.
     """

@@ -10,6 +10,11 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+from minibatch.reading.files import read_file
+
+_LARGEST = 1 << 20
+"""Bytes of a file."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -44,8 +49,8 @@ def read_entries(path: Path, required: Mapping[str, Kind], optional: Mapping[str
             that holds something else; one sentence names the file, the entry and what is expected.
     """
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        entries = tomllib.loads(read_file(path, _LARGEST).decode("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} can't be read ({error}): restore it from the repository") from error
     for name, entry in entries.items():
         where = f"{path.name}: [{name}]"

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from minibatch.analysis.registry.claims import CONFIDENCE, Confidence
+from minibatch.analysis.registry.dtypes import bytes_of, canonical
 from minibatch.analysis.registry.entries import PAST_DAY, TABLE, TEXT, read_entries
+from minibatch.analysis.registry.families import FAMILIES, REFUSED, window
 from minibatch.paths import ASSETS, REGISTRY
+from minibatch.reading.files import read_file
+from minibatch.reading.values import parse_json
 from minibatch.roofline.costs import ModelShape
 
 FILE = REGISTRY / "models.toml"
 _BUNDLED = ASSETS / "storyteller"
-BYTES_PER_ELEMENT = {
-    "float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "float8": 1, "int8": 1, "int4": 0.5,
-}  # fmt: skip
-_LLAMA_LIKE = ("llama", "mistral", "qwen2", "qwen3")
-_KINDS = ("gpt2", "opt", *_LLAMA_LIKE)
+_OUTER = ("dtype", "torch_dtype", "tie_word_embeddings", "quantization_config")
+"""Keys of a multimodal model that hold for the part that writes text."""
+_TEXT_PARTS = {"gemma3": "gemma3_text", "llava": "llama", "llava_next": "llama", "mistral3": "mistral"}
+"""The `model_type` of the part that writes text, where its config leaves it out."""
 _SMALLEST_ACTIVATION = 2
 """Bytes: weights and KV are kept in fewer, and computed with in 16 bits."""
 
@@ -33,7 +35,7 @@ class Model:
 
     Attributes:
         name: what `--model` takes for a modelled run.
-        source: whose sizes these are.
+        source: where these sizes are published.
         checked: the day on which they were last compared with the source.
         confidence: "primary" was read in the model's repository, "secondary" in a copy.
         config: the sizes under the keys of its config.json.
@@ -49,6 +51,33 @@ class Model:
     def source_in_words(self) -> str:
         """The source, and the word that must stand beside figures from it."""
         return self.source if self.confidence == "primary" else f"{self.source} ({self.confidence})"
+
+    @property
+    def dtype(self) -> str | None:
+        """Of its weights as published; None where its config doesn't say.
+
+        Raises:
+            ValueError: they are quantised in a way that is not known here.
+        """
+        quantised = self.config.get("quantization_config")
+        if quantised:
+            method = str(quantised.get("quant_method") if isinstance(quantised, Mapping) else quantised)
+            if canonical(method) != "float8":
+                raise ValueError(f"the weights of {self.name} are quantised by {method}: say as what with --dtype")
+            return "float8"
+        stored = self.config.get("dtype") or self.config.get("torch_dtype")
+        return None if stored is None else canonical(str(stored))
+
+    @property
+    def note(self) -> str:
+        """What its sizes leave out; may be empty."""
+        size, longest = window(self.config), self.config.get("max_position_embeddings")
+        if not size or not longest or size >= longest:
+            return ""
+        return (
+            f"a sliding window of {size:,} of its {longest:,} tokens: modelled up to that length, "
+            "since beyond it attention reads less than is counted"
+        )
 
     def shape(self, weight_dtype: str = "bfloat16", kv_dtype: str | None = None) -> ModelShape:
         """As `find_shape`."""
@@ -72,19 +101,27 @@ def load_models(path: Path = FILE) -> Mapping[str, Model]:
     return MappingProxyType(models)
 
 
+def known_model(name: str) -> Model | None:
+    """The registered model of that name, or the one whose config.json is there; None where neither is."""
+    registered = load_models().get(name)
+    return model_of_config(Path(name)) if registered is None and is_config(name) else registered
+
+
 def find_model(name: str) -> Model:
-    """The model called `name`; ValueError names those there are."""
-    models = load_models()
-    if name not in models:
-        raise ValueError(f"unknown model {name!r}: choose from {', '.join(models)}")
-    return models[name]
+    """As `known_model`; ValueError names those there are."""
+    if (model := known_model(name)) is None:
+        raise ValueError(
+            f"unknown model {name!r}: choose from {', '.join(load_models())}, or give a config.json "
+            "or the folder that holds it"
+        )
+    return model
 
 
 def find_shape(name: str, weight_dtype: str = "bfloat16", kv_dtype: str | None = None) -> ModelShape:
-    """The sizes of the registered model called `name`.
+    """The sizes of the model called `name`, as `find_model`.
 
     Args:
-        weight_dtype: one of `BYTES_PER_ELEMENT`; activations have as many bytes, but at least two.
+        weight_dtype: one of `dtypes.BYTES_PER_ELEMENT`; activations have as many bytes, but at least two.
         kv_dtype: likewise; None means 16 bits, or that of the weights where it has more.
 
     Raises:
@@ -101,7 +138,7 @@ def bundled_shape(dtype: str) -> ModelShape:
 def shape_of_config(
     config: Path | str | Mapping[str, Any], weight_dtype: str = "bfloat16", kv_dtype: str | None = None
 ) -> ModelShape:
-    """The sizes of any GPT-2, OPT, Llama, Mistral, Qwen2 or Qwen3 by its config.json. Needs no network.
+    """The sizes of any model of one of `FAMILIES` by its config.json. Needs no network.
 
     Args:
         config: what the file holds, or where it is: the file itself or the folder that holds it.
@@ -110,23 +147,50 @@ def shape_of_config(
     Raises:
         ValueError: it can't be read, or is of another kind, or there is no such dtype.
     """
-    given = dict(config) if isinstance(config, Mapping) else _read(Path(config))
+    return _shape(_completed(config if isinstance(config, Mapping) else _read(Path(config))), weight_dtype, kv_dtype)
+
+
+def is_config(name: str) -> bool:
+    """Whether `name` is a config.json, or the folder that holds that of a model whose weights don't run here."""
+    path = Path(name)
+    if path.suffix == ".json":
+        return True
+    return (path / "config.json").is_file() and _read(path).get("model_type") != "gpt2"
+
+
+def model_of_config(path: Path) -> Model:
+    """The model of a config.json, or of the folder that holds it; ValueError as `shape_of_config`."""
+    config = _completed(_read(path))
+    model = Model(str(path), f"{path}", datetime.now(UTC).date(), "primary", config)
+    model.shape()
+    return model
+
+
+def _completed(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The whole config of the part that writes text, with the defaults of transformers for what is left out."""
+    given = dict(config)
+    text = given.get("text_config")
+    if isinstance(text, Mapping):
+        outer = {key: given[key] for key in _OUTER if key in given}
+        given = outer | {"model_type": _TEXT_PARTS.get(given.get("model_type", ""))} | dict(text)
     kind = given.pop("model_type", None)
-    if kind not in _KINDS:
+    if kind not in FAMILIES:
         raise ValueError(_unknown(kind))
+    kept = {key: given.get(key) for key in ("quantization_config",) if given.get(key)}
+    for key in ("auto_map", "architectures", "transformers_version", "quantization_config"):
+        given.pop(key, None)
     from transformers import AutoConfig
 
     try:
-        full = AutoConfig.for_model(kind, **given).to_dict()
+        return AutoConfig.for_model(kind, **given).to_dict() | kept
     except Exception as error:  # transformers raises many kinds
         raise ValueError(f"its config.json is not one of a {kind} ({' '.join(str(error).split())[:160]})") from error
-    return _shape(full, weight_dtype, kv_dtype)
 
 
 def _read(path: Path) -> dict[str, Any]:
     path = path / "config.json" if path.is_dir() else path
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(read_file(path, 1 << 20))
     except (OSError, ValueError) as error:
         raise ValueError(f"{path} can't be read ({error}): give a config.json or the folder that holds it") from error
     if not isinstance(found, dict):
@@ -135,82 +199,31 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _shape(config: Mapping[str, Any], weight_dtype: str, kv_dtype: str | None) -> ModelShape:
-    """From the keys of a config.json; see `costs` for the biases and norms that are left out."""
-    kind = config.get("model_type")
-    if kind not in _KINDS:
-        raise ValueError(_unknown(kind))
-    weight = _bytes(weight_dtype)
+    """From the keys of a config.json."""
+    kind = str(config.get("model_type"))
+    if kind not in FAMILIES:
+        raise ValueError(_unknown(config.get("model_type")))
+    weight = bytes_of(weight_dtype)
     wide = max(weight, _SMALLEST_ACTIVATION)
     elements: dict[str, Any] = {
         "bytes_per_weight": weight,
-        "bytes_per_kv": wide if kv_dtype is None else _bytes(kv_dtype),
+        "bytes_per_kv": wide if kv_dtype is None else bytes_of(kv_dtype),
         "bytes_per_activation": wide,
     }
     try:
-        sizes = {"gpt2": _gpt2, "opt": _opt}.get(kind, _llama)(config)
+        sizes = FAMILIES[kind](config)
     except KeyError as error:
         raise ValueError(f"its config.json has no {error.args[0]}: get a complete copy") from error
+    except (TypeError, ZeroDivisionError) as error:
+        raise ValueError("its config.json has sizes that are no whole numbers: get a complete copy") from error
     counts = [size for name, size in sizes.items() if name not in ("tied", "has_biases", "head_dim")]
     if not all(type(count) is int and count >= 0 for count in counts) or not sizes["n_head"] or not sizes["n_kv_head"]:
         raise ValueError("its config.json has sizes that are no whole numbers: get a complete copy")
     return ModelShape(**sizes, **elements)
 
 
-def _gpt2(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "n_layer": config["n_layer"],
-        "n_embd": config["n_embd"],
-        "n_head": config["n_head"],
-        "n_kv_head": config["n_head"],
-        "vocab_size": config["vocab_size"],
-        "n_inner": config.get("n_inner") or 4 * config["n_embd"],
-        "tied": config.get("tie_word_embeddings", True),
-        "n_positions": config["n_positions"],
-    }
-
-
-def _opt(config: Mapping[str, Any]) -> dict[str, Any]:
-    """OPT is built as GPT-2 is, with a ReLU; its position table begins with two rows that it never reads."""
-    width = config["hidden_size"]
-    if config.get("word_embed_proj_dim", width) != width or not config.get("enable_bias", True):
-        raise ValueError("an OPT with projected embeddings or without biases is not known here: choose another size")
-    return {
-        "n_layer": config["num_hidden_layers"],
-        "n_embd": width,
-        "n_head": config["num_attention_heads"],
-        "n_kv_head": config["num_attention_heads"],
-        "vocab_size": config["vocab_size"],
-        "n_inner": config["ffn_dim"],
-        "tied": config.get("tie_word_embeddings", True),
-        "n_positions": config["max_position_embeddings"],
-        "unused_positions": 2,
-    }
-
-
-def _llama(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Gated MLP, grouped heads, no biases. With a sliding window the model is modelled up to that length:
-    beyond it, attention would read less than `costs` counts."""
-    positions = config["max_position_embeddings"]
-    return {
-        "n_layer": config["num_hidden_layers"],
-        "n_embd": config["hidden_size"],
-        "n_head": config["num_attention_heads"],
-        "n_kv_head": config.get("num_key_value_heads") or config["num_attention_heads"],
-        "vocab_size": config["vocab_size"],
-        "n_inner": config["intermediate_size"],
-        "head_dim": config.get("head_dim"),
-        "num_mlp_matrices": 3,
-        "has_biases": False,
-        "tied": config.get("tie_word_embeddings", False),
-        "n_positions": min(positions, config.get("sliding_window") or positions),
-    }
-
-
-def _bytes(dtype: str) -> float:
-    if dtype not in BYTES_PER_ELEMENT:
-        raise ValueError(f"there is no dtype {dtype!r} here: use one of {', '.join(BYTES_PER_ELEMENT)}")
-    return BYTES_PER_ELEMENT[dtype]
-
-
 def _unknown(kind: object) -> str:
-    return f"models of type {kind!r} are not known here: choose one of type {', '.join(_KINDS)}"
+    known = f"choose one of type {', '.join(FAMILIES)}"
+    if isinstance(kind, str) and kind in REFUSED:
+        return f"a model of type {kind!r} can't be modelled: {REFUSED[kind]}; {known}"
+    return f"models of type {kind!r} are not known here: {known}"

@@ -20,6 +20,7 @@ from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.plan_builder import PlanBuilder
 from minibatch.scheduling.policy import Policy
 from minibatch.scheduling.state import SchedulerState
+from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.demand import Load
 
 TITLE = "Sarathi-Serve: hybrid batches alone, chunked prefill alone, both"
@@ -50,7 +51,7 @@ _ASSUMPTIONS = (
 class ChunksAlone:
     """Chunked prefill without hybrid batches: while prompts remain, chunks and decodes take turns.
 
-    It remembers whose turn it is, so each run needs one of its own.
+    It remembers what runs next, so each run needs one of its own.
     """
 
     name = "chunks alone"
@@ -114,7 +115,7 @@ def _metrics(spec: SweepSpec, policy: Policy, config: SchedulerConfig) -> dict[s
     """Milliseconds by name, of a run under a policy that need not be registered."""
     tally = SummaryRecorder(config.num_kv_blocks, spec.ceilings.ridge)
     engine = Engine(
-        spec.demand.requests(Load("rate", RATE), spec.seed),
+        arrival_source(spec.demand.requests(Load("rate", RATE), spec.seed)),
         policy,
         RooflineExecutor(spec.shape, spec.ceilings, block_size=config.block_size),
         config,

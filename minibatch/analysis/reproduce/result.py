@@ -52,7 +52,7 @@ class Published:
 
     @property
     def source(self) -> str:
-        """What the figure is of, who says so, and when that was checked."""
+        """What the figure is of, its source, and when that was checked."""
         return " / ".join(
             f"{claim.of}: {claim.words}, {claim.source_in_words}, checked {claim.checked.isoformat()}"
             for claim in self.claims
@@ -71,7 +71,7 @@ class ResultRow:
     Attributes:
         what: what both figures are of.
         modelled: in `unit`; None where the model can't say, and `why` tells the reason.
-        published: None where nobody has published it and the modelled figure stands beside the others.
+        published: None where it has not been published and the modelled figure stands beside the others.
         why: what explains a difference; shown where the figures are more than `OFF` apart.
 
     Raises:
@@ -164,7 +164,7 @@ class Reproduction:
 
 
 class StoppedError(Exception):
-    """Somebody asked for the experiment to stop; nothing is known of it."""
+    """The experiment was asked to stop; nothing is known of it."""
 
 
 class Watch:

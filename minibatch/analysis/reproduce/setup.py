@@ -14,15 +14,15 @@ from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.demand import Demand, Load
 
 MEMORY_SHARE = 0.9
-"""Of device memory, for weights and KV: vLLM's default `gpu_memory_utilization`."""
+"""Of device memory, for weights and KV: vLLM's default `gpu_memory_utilization` when these results were published."""
 
 BARE_ROOFLINE = (
     "Durations are those of the bare roofline: every kernel reaches the data sheet's ceilings, and neither the "
     "scheduler nor the launch of a kernel takes time. So ratios are compared, not absolute numbers."
 )
 MEMORY = (
-    f"{100 * MEMORY_SHARE:.0f} % of device memory holds weights and KV, as by default in vLLM; activations are not "
-    "counted."
+    f"{100 * MEMORY_SHARE:.0f} % of device memory holds weights and KV, as by default in the vLLM of that time; "
+    "activations are not counted."
 )
 
 

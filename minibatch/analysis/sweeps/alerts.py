@@ -8,7 +8,6 @@ from enum import StrEnum
 from minibatch.analysis.formats import percent, plural, three_figures
 from minibatch.analysis.metrics import Metrics
 from minibatch.analysis.slo import Goodput
-from minibatch.recording.schema import Recording
 
 
 class Alarm(StrEnum):
@@ -46,14 +45,6 @@ class Alert:
     sentence: str
 
 
-def busy_share(recording: Recording) -> float | None:
-    """The share of the run's time in which an iteration ran, from 0 to 1; None if none did.
-
-    Busy is not useful: an iteration that prefills a preempted request again is busy too.
-    """
-    return int(recording.iterations["duration_ns"].sum()) / recording.end_ns if recording.end_ns else None
-
-
 def alerts(
     metrics: Metrics,
     *,
@@ -65,8 +56,8 @@ def alerts(
 
     Args:
         metrics: as `compute_metrics` gives them.
-        busy: as `busy_share` gives it. Without it or `goodput`, nobody can tell thrashing.
-        goodput: as `goodput_of` gives it, for the SLO of the day.
+        busy: the metric of that name. Without it or `goodput` thrashing can't be told.
+        goodput: as `judge` gives it, for the SLO of the day.
     """
     found = (
         _thrashing(metrics, busy, goodput, thresholds),

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from minibatch.analysis.bottleneck import Bottleneck, Shares, bottleneck
 from minibatch.analysis.formats import three_figures
-from minibatch.analysis.slo import Slo, attainment, goodput
+from minibatch.analysis.slo import Slo
 from minibatch.analysis.sweeps.file import SweepRow
 from minibatch.analysis.sweeps.knee import Found, Knee, closed_loop_knee, open_loop_knee
 from minibatch.scheduling.config import SchedulerConfig
@@ -95,9 +95,10 @@ def _varied(configs: Sequence[SchedulerConfig]) -> list[str]:
 def _curve(policy: str, knobs: dict[str, object], rows: Sequence[SweepRow], slo: Slo | None) -> Curve:
     rows = sorted(rows, key=lambda row: row.load.value)
     knee = _knee(rows)
-    good = [_goodput(row, slo) for row in rows] if slo else [(None, None)] * len(rows)
+    judged = [row.judge(slo) if slo else None for row in rows]
     return Curve(
-        policy, knobs, tuple(rows), tuple(g for g, _ in good), tuple(a for _, a in good), knee,
+        policy, knobs, tuple(rows), tuple(each.request_goodput if each else None for each in judged),
+        tuple(each.attainment if each else None for each in judged), knee,
         _cause(rows[-1], follows=knee.found in (Found.BEYOND, Found.UNKNOWN)),
     )  # fmt: skip
 
@@ -121,10 +122,3 @@ def _served(row: SweepRow) -> float:
 def _cause(row: SweepRow, follows: bool) -> Bottleneck:
     names = ("slots", "kv_blocks", "token_budget", "batch", "compute")
     return bottleneck(Shares(follows, **{name: min(1.0, float(row.metrics[f"share_{name}"] or 0.0)) for name in names}))
-
-
-def _goodput(row: SweepRow, slo: Slo) -> tuple[float | None, float | None]:
-    latencies = (row.lists["ttft_ns"], row.lists["tpot_ns"], row.lists["e2el_ns"])
-    seconds = float(row.metrics["duration"] or 0.0)
-    share = attainment(slo, *latencies, len(row.lists["arrival_ns"]))
-    return (goodput(slo, *latencies, seconds) if seconds else None), share

@@ -30,7 +30,7 @@ def described(spec: SweepSpec) -> dict[str, Any]:
 
 
 def spec_of(found: Mapping[str, Any]) -> SweepSpec:
-    """What `described` wrote, the other way round; ValueError, TypeError or KeyError where it is no spec."""
+    """The reverse of `described`; ValueError, TypeError or KeyError where it is no spec."""
     prompts, outputs = (tuple(found[name]) for name in ("prompt_tokens", "output_tokens"))
     if len(prompts) != len(outputs) or not all(isinstance(n, int) and n > 0 for n in (*prompts, *outputs)):
         raise ValueError("lengths are whole numbers, as many of prompts as of outputs")

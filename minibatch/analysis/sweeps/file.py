@@ -13,8 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from minibatch.analysis.slo import Slo
-from minibatch.analysis.summary_metrics import latencies_of, summary_metrics, summary_rates, summary_shares
+from minibatch.analysis.metrics import latencies_ns
+from minibatch.analysis.slo import Goodput, Slo, judge
+from minibatch.analysis.summary_metrics import summary_metrics, summary_rates, summary_shares
+from minibatch.reading.files import open_file
+from minibatch.reading.values import parse_json
 from minibatch.recording.run_summary import RunSummary
 from minibatch.recording.schema import Column
 from minibatch.recording.storage import write_atomically
@@ -23,6 +26,8 @@ from minibatch.workload.demand import Load
 
 VERSION = 1
 _KEY = b"minibatch sweep"
+_MOST_ROWS, _MOST_COLUMNS, _MOST_BYTES = 100_000, 200, 256 << 20
+"""Of a file, unpacked: each request of each point takes 32 bytes."""
 _LISTS = ("arrival_ns", "ttft_ns", "tpot_ns", "e2el_ns")
 """Of each completed request but for arrivals, which are of all: an SLO can be judged after the sweep."""
 
@@ -47,6 +52,11 @@ class SweepRow:
     def key(self) -> tuple[str, Load, SchedulerConfig]:
         return self.policy, self.load, self.config
 
+    def judge(self, slo: Slo) -> Goodput:
+        """What an SLO makes of the point."""
+        latencies = (self.lists["ttft_ns"], self.lists["tpot_ns"], self.lists["e2el_ns"])
+        return judge(slo, latencies, len(self.lists["arrival_ns"]), float(self.metrics["duration"] or 0.0))
+
 
 def row_of(policy: str, load: Load, config: SchedulerConfig, outcome: RunSummary) -> SweepRow:
     """The row of a point that has been run."""
@@ -59,7 +69,7 @@ def row_of(policy: str, load: Load, config: SchedulerConfig, outcome: RunSummary
         **summary_metrics(outcome),
         **{f"share_{name}": share for name, share in shares.items()},
     }
-    lists = dict(zip(_LISTS, (outcome.arrival_ns, *latencies_of(outcome)), strict=True))
+    lists = dict(zip(_LISTS, (outcome.arrival_ns, *latencies_ns(outcome.requests)), strict=True))
     return SweepRow(policy, load, config, metrics, lists)
 
 
@@ -80,7 +90,7 @@ class SweepFile:
 
     Attributes:
         rows: those there are, in the order in which they were done.
-        slo: that they are judged by; None where nobody has given one.
+        slo: that they are judged by; None where none was given.
 
     Raises:
         ValueError: the file is no sweep, is damaged, of another version, or of another spec.
@@ -125,21 +135,40 @@ class SweepFile:
 def read_sweep(path: Path) -> SavedSweep:
     """The sweep in a file; ValueError in one sentence where there is none in it, OSError where there is no file."""
     try:
-        table = pq.read_table(BytesIO(path.read_bytes()))
-    except (pa.ArrowException, ValueError):
-        raise ValueError(f"{path} is not a sweep of Minibatch, or it is damaged: run the sweep again") from None
+        table = _table(path)
+    except (pa.ArrowException, ValueError, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise
+        raise ValueError(
+            f"{path} is not a sweep of Minibatch, or it is damaged: name another file, or move it away and sweep again"
+        ) from None
     head = (table.schema.metadata or {}).get(_KEY)
     if head is None:
         raise ValueError(f"{path} is a Parquet file, but not a sweep of Minibatch")
     try:
-        described = json.loads(head)
-        if described["version"] != VERSION:
-            raise ValueError(f"{path} is a sweep of version {described['version']}, and this program reads {VERSION}")
+        described = parse_json(head)
+        version = described["version"]
+    except (TypeError, KeyError, ValueError):
+        raise ValueError(f"{path} says nothing of its sweep that can be read: run the sweep again") from None
+    if version != VERSION:
+        raise ValueError(f"{path} is a sweep of version {str(version)[:20]}, and this program reads {VERSION}")
+    try:
         slo = described.get("slo")
         rows = [_row(values) for values in table.to_pylist()]
-        return SavedSweep(described["study"], rows, None if slo is None else _slo(path, slo))
-    except (TypeError, KeyError, json.JSONDecodeError):
+        spec = described["study"]
+    except (TypeError, KeyError, AttributeError, ValueError):
         raise ValueError(f"{path} has columns that this program does not know: run the sweep again") from None
+    return SavedSweep(spec, rows, None if slo is None else _slo(path, slo))
+
+
+def _table(path: Path) -> pa.Table:
+    """Raises ValueError: it is not Parquet, or of more than a sweep has."""
+    with open_file(path) as opened:
+        file = pq.ParquetFile(opened)
+        size = sum(file.metadata.row_group(group).total_byte_size for group in range(file.metadata.num_row_groups))
+        if file.metadata.num_rows > _MOST_ROWS or file.metadata.num_columns > _MOST_COLUMNS or size > _MOST_BYTES:
+            raise ValueError("too large")
+        return file.read()
 
 
 def _slo(path: Path, limits: Mapping[str, Any]) -> Slo:

@@ -8,9 +8,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from minibatch.analysis.timeline import Timeline
-from minibatch.recording.schema import Column, Recording
-from minibatch.workload.request import NANOSECONDS
+from minibatch.recording.schema import Column
 
 FOLLOWS = 0.9
 """Open loop: throughput follows a load if it is at least this share of it."""
@@ -63,7 +61,7 @@ def open_loop_knee(load: Numbers, throughput: Numbers, latency: Numbers) -> Knee
 
     Args:
         load: (loads,) offered, rising; requests/s.
-        throughput: (loads,) served over the same time, in the same unit: see `rates_over_arrivals`.
+        throughput: (loads,) served over the same time, in the same unit: see `summary_rates`.
         latency: (loads,) any latency in any unit, reported at the knee; NaN where there is none.
 
     Raises:
@@ -97,32 +95,8 @@ def closed_loop_knee(users: Numbers, throughput: Numbers, latency: Numbers) -> K
     index = int(np.argmax(smooth >= PLATEAU * smooth.max()))
     if loads[-1] < SEEN_OVER * loads[index]:
         return Knee(Found.BEYOND)
-    # At the lowest concurrency of all, nobody knows whether half of it would do.
+    # At the lowest concurrency of all, it is unknown whether half of it would do.
     return _at(index if index else -1, loads, served, latencies)
-
-
-def rates_over_arrivals(recording: Recording) -> tuple[float, float] | None:
-    """Requests/s that came and that were completed, over the second half of the arrival span.
-
-    Throughput over the whole run would fall short of any load: it includes the end, when nobody
-    comes any more, and the beginning, when nobody can have finished. The second half is free of
-    both where the span from first to last arrival is long beside an E2E, and the requests many
-    beside those in flight. A rejected request came, and was not completed.
-
-    For the open loop. A run that was cut short counts up to its end.
-
-    Returns:
-        (offered, served), or None if all requests came at once or none ran.
-    """
-    timeline = Timeline(recording)
-    last = min(int(timeline.arrival_ns.max(initial=0)), recording.end_ns)
-    middle = (int(timeline.arrival_ns.min(initial=last)) + last) // 2
-    if middle == last:
-        return None
-    seconds = (last - middle) / NANOSECONDS
-    ends = timeline.last_token_ns[timeline.completed]
-    offered, served = (int(((times > middle) & (times <= last)).sum()) for times in (timeline.arrival_ns, ends))
-    return offered / seconds, served / seconds
 
 
 def _at(index: int, loads: Column, served: Column, latencies: Column) -> Knee:

@@ -1,8 +1,8 @@
 """Continuous batching with chunked prefill: one token budget an iteration, decodes first.
 
-Sarathi-Serve's stall-free schedule, and vLLM V1's: every writing request gets its token, what is
-left of the budget prefills prompts in progress, and then new ones, in chunks. A long prompt costs
-its own first token some time, and nobody else's next one.
+After Sarathi-Serve's stall-free schedule: every request that decodes gets its token, what is left of
+the budget prefills prompts in progress, and then new ones, in chunks. A long prompt costs
+its own first token some time, and no other request its next one.
 """
 
 from minibatch.scheduling.config import SchedulerConfig

@@ -2,8 +2,8 @@
 
 Orca's iteration-level scheduling: a finished request leaves at once, and a waiting one enters as
 soon as a slot, the budget and KV blocks allow. Prompts run whole. As in vLLM V0 they run in a step
-of their own, while the requests that were writing get no token; with `mix_prefill` they join the
-decodes, as in Orca, and everybody's step is as long as the prompt makes it.
+of their own, while the requests that decode get no token; with `mix_prefill` they join the
+decodes, as in Orca, and the step is as long for all as the prompt makes it.
 """
 
 from minibatch.scheduling.config import SchedulerConfig

@@ -1,7 +1,7 @@
 """Static batching: fill the slots, run until the last one is done, then fill them again.
 
-Request-level scheduling, as served before Orca: the batch is the unit of work. Whoever finishes
-early keeps its slot, whoever arrives late waits outside, and prompts are padded to the longest.
+Request-level scheduling, as served before Orca: the batch is the unit of work. A request that
+finishes early keeps its slot, one that arrives late waits outside, and prompts are padded to the longest.
 """
 
 from minibatch.decisions.reasons import Code

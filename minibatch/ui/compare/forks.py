@@ -36,7 +36,7 @@ class ForkRun:
         *,
         on_progress: Callable[[Progress], None],
         should_stop: Callable[[], bool],
-        on_snapshot: Callable[[Callable[[], list[Recording]]], None],
+        on_snapshot: Callable[..., None],
     ) -> list[Recording]:
         knob, text = str(self.wish["knob"]), str(self.wish["value"])
         value = text if knob == "policy" else parse_knob(knob, text)

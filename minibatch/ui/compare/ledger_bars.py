@@ -21,7 +21,7 @@ NAMES = {
     "stalled": "stalled",
     "padding": "padding",
     "idle_waiting": "idle, requests wait",
-    "idle_empty": "idle, nobody waits",
+    "idle_empty": "idle, queue empty",
 }
 """What each column of a ledger is called."""
 

@@ -117,7 +117,7 @@ def _run(parameters: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _drawn(parameters: Mapping[str, str]) -> dict[str, Any]:
-    """Arrivals and lengths; with users, who are no process, in the place of arrivals."""
+    """Arrivals and lengths; with users in the place of arrivals."""
     values: dict[str, Any] = {"arrivals": USERS} if "num_users" in parameters else {}
     for name, parse in (
         ("arrivals", parse_arrivals),

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from minibatch.analysis.shown_metrics import HEADLINES
+from minibatch.analysis.load_advice import too_little_load
+from minibatch.recording.storage import RecordingError
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.compare.controls import Choice, RunForm, sidebar
 from minibatch.ui.compare.forks import fork_run, show_fork
 from minibatch.ui.compare.ledger_bars import NAMES, ledger_bars_html, ledger_columns, slot_time_rows
 from minibatch.ui.compare.links import start_of
-from minibatch.ui.compare.metrics_table import metrics_frame, metrics_html
+from minibatch.ui.compare.metrics_table import metrics_frame, metrics_html, shown_first
 from minibatch.ui.compare.takeaway import downloads
-from minibatch.ui.player.component import show_player
+from minibatch.ui.player.component import parts_of, show_player
+from minibatch.ui.player.live_payload import LivePayload
 from minibatch.ui.player.payload import pack
 from minibatch.ui.shared import jobs
 from minibatch.ui.shared.engine_queue import POLL_S, engine_queue
@@ -25,9 +28,16 @@ from minibatch.ui.shared.jobs import JobStatus, Ticket
 from minibatch.ui.shared.knobs import fork_knobs
 from minibatch.ui.shared.notices import Notice, show
 from minibatch.ui.shared.palette import Theme, theme
-from minibatch.ui.shared.sources import Shown, from_run
+from minibatch.ui.shared.sources import Shown, from_run, open_file, recordings_folder
 from minibatch.ui.shared.style import show_style
-from minibatch.ui.shared.summary import clocks, intro_html, ledger_legend_html, progress_words, provenances
+from minibatch.ui.shared.summary import (
+    clocks,
+    intro_html,
+    ledger_legend_html,
+    progress_words,
+    provenances,
+    rejected_in_words,
+)
 
 RUN_SENTENCE = "The same requests, under each policy in turn."
 NO_POLICY = Notice("Choose a policy in the sidebar.", "note")
@@ -65,11 +75,9 @@ def _comparison(shown: Shown, link: Mapping[str, str] | None, look: Theme) -> No
 
 def _player(shown: Shown, options: Mapping[str, Any], look: Theme) -> None:
     """The player, always in one place, so that the browser keeps it from one recording to the next."""
-    live = bool(options.get("live"))
-    given = {"id": shown.name, "scale": look.scale, **options, **({} if live else {"knobs": fork_knobs()})}
+    given = {"id": shown.name, "scale": look.scale, **options, "knobs": fork_knobs()}
     steps = tuple(recording.num_iterations for recording in shown.recordings)
-    make = _packed_live if live else _packed
-    data = make((shown.key, repr(given), steps), shown, given)
+    data = _packed((shown.key, repr(given), steps), shown, given)
     wish = show_player(data, "player")
     if wish:
         _ask(shown, wish)
@@ -80,9 +88,9 @@ def _packed(key: tuple[Any, ...], _shown: Shown, _options: Mapping[str, Any]) ->
     return pack(_shown.recordings, _options)
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _packed_live(key: tuple[Any, ...], _shown: Shown, _options: Mapping[str, Any]) -> bytes:
-    return pack(_shown.recordings, _options, level=1)
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _live(run: str, policies: tuple[str, ...]) -> LivePayload:
+    return LivePayload(f"{run}:{','.join(policies)}", policies)
 
 
 def _start(name: str) -> dict[str, Any]:
@@ -101,7 +109,7 @@ def _details(shown: Shown, look: Theme) -> None:
     _fork(shown, look)
     _metrics(shown)
     _slot_time(shown, look)
-    away = st.expander("Take it away", key="take it away", on_change="rerun")
+    away = st.expander("Export", key="export", on_change="rerun")
     if away.open:
         with away:
             downloads(shown)
@@ -120,6 +128,7 @@ def _run(choice: Choice, form: RunForm, look: Theme) -> None:
         st.html(intro_html("A new run", RUN_SENTENCE))
         if not rejection:
             show(NO_RUN)
+            _recorded_before(form, choice.policies, look)
         return
     if ticket.status is JobStatus.FAILED:
         show(Notice(ticket.error, "error"))
@@ -142,6 +151,18 @@ def _run(choice: Choice, form: RunForm, look: Theme) -> None:
         _details(shown, look)
     else:
         show(NO_POLICY)
+
+
+def _recorded_before(form: RunForm, policies: tuple[str, ...], look: Theme) -> None:
+    """The bundled recording of the scenario that is chosen, if there is one."""
+    path = recordings_folder() / f"{form.job['scenario']}.mbr"
+    if not path.exists():
+        return
+    with suppress(OSError, RecordingError):  # the page of recordings says what is wrong with it
+        shown = open_file(path).only(policies)
+        if shown.recordings:
+            st.html("<p>Recorded earlier, with the preset's knobs:</p>")
+            _player(shown, {"link": None}, look)
 
 
 def _submit(form: RunForm) -> Notice | None:
@@ -169,13 +190,14 @@ def _poll(ticket: Ticket, policies: tuple[str, ...], link: Mapping[str, str] | N
         st.rerun()
     with st.container():
         _progress(ticket, "cancel")
-    shown = from_run(ticket.key, ticket.recordings).only(policies)
-    if not shown.recordings:
+    live = _live(ticket.key, policies)
+    live.extend(ticket.parts)
+    if not live.num_parts:
         return
-    options: dict[str, Any] = {"link": link, "live": True}
+    options: dict[str, Any] = {"id": ticket.key, "scale": look.scale, "link": link, "live": True}
     if "linked" not in st.session_state and start_of(st.query_params.to_dict()):
-        options["id"] = f"{shown.name} live"  # the result is another run to the player, which goes where the link says
-    _player(shown, options, look)
+        options["id"] = f"{ticket.key} live"  # the result is another run to the player, which goes where the link says
+    show_player(live.since(parts_of(live.stream, "player"), options), "player")
 
 
 def _progress(ticket: Ticket, key: str) -> None:
@@ -236,8 +258,11 @@ def _poll_fork(ticket: Ticket) -> None:
 def _metrics(shown: Shown) -> None:
     st.html("<h2>What each policy achieved</h2>")
     frame = _frame(shown.key, shown)
-    caption = f"All numbers {provenances(shown.recordings)}. ● marks the best of a row."
-    st.html(metrics_html(frame.loc[list(HEADLINES)], shown.policies, caption, grouped=False))
+    idle = too_little_load(shown.recordings)
+    marks = f"{idle}." if idle else "● marks the best of a row."
+    caption = f"All numbers {provenances(shown.recordings)}. {marks}"
+    caption = " ".join(filter(None, (caption, rejected_in_words(shown.recordings))))
+    st.html(metrics_html(frame.loc[shown_first(frame, shown.policies)], shown.policies, caption, grouped=False))
     every = st.expander("Every metric", key="every metric", on_change="rerun")
     if every.open:  # closed, it would only hold up the player
         every.html(metrics_html(frame, shown.policies, caption, grouped=True))
@@ -254,4 +279,4 @@ def _slot_time(shown: Shown, look: Theme) -> None:
         return
     st.html("<h2>Where the slots' time went</h2>")
     st.html(ledger_legend_html([(NAMES[name], look.phase(name)) for name in ledger_columns(rows)]))
-    st.html(ledger_bars_html(rows, f"Time of a mean slot, {clocks(shown.recordings)}.", look))
+    st.html(ledger_bars_html(rows, f"Slot time, mean over all slots, {clocks(shown.recordings)}.", look))

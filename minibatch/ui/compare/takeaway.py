@@ -1,4 +1,4 @@
-"""What of a comparison can be taken away as a file."""
+"""Export of a comparison as files."""
 
 from __future__ import annotations
 

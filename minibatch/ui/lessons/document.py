@@ -10,11 +10,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from minibatch.analysis.formats import plural
+from minibatch.learning import values
 from minibatch.learning.blocks import Block
 from minibatch.learning.errors import Problem
 from minibatch.learning.expressions import Figures
 from minibatch.learning.lesson import Lesson, Outline, compile_lesson, file_of, read_outlines
-from minibatch.learning.run_spec import Spec, run_of
+from minibatch.learning.run_spec import Spec, policies_of
 from minibatch.learning.text import to_html
 from minibatch.learning.words import interface_words
 from minibatch.paths import LESSONS
@@ -42,6 +43,11 @@ def lesson_document(
         return None, problems
     position = list(known).index(lesson.outline.id)
     payloads: dict[str, str] = {}
+    try:
+        goals = _goals(lesson.outline)
+        blocks = [_shown(block, lesson, payloads, link) for block in lesson.blocks]
+    except ValueError as error:
+        return None, [Problem(file_of(folder, language), 1, str(error))]
     return {
         "kind": "lesson",
         "id": lesson.outline.id,
@@ -50,11 +56,11 @@ def lesson_document(
         "language": language,
         "languages": list(lesson.outline.languages),
         "prerequisites": [_reference(known[each]) for each in lesson.outline.prerequisites if each in known],
-        "goals": _goals(lesson.outline),
+        "goals": goals,
         "previous": _reference(outlines[position - 1]) if position else None,
         "next": _reference(outlines[position + 1]) if position + 1 < len(outlines) else None,
         "strings": dict(interface_words(language)),
-        "blocks": [_shown(block, lesson, payloads, link) for block in lesson.blocks],
+        "blocks": blocks,
         "runs": payloads,
     }, []
 
@@ -62,17 +68,23 @@ def lesson_document(
 def index_document(language: str = "en", root: Path = LESSONS) -> Document:
     """All lessons, in `language` where they have it, and in a sentence each those that can't be shown."""
     outlines, problems = read_outlines(root, language)
-    lessons = [
-        {
-            "id": outline.id,
-            "title": outline.title,
-            "language": outline.language,
-            "minutes": outline.minutes,
-            "prerequisites": list(outline.prerequisites),
-            "goals": _goals(outline),
-        }
-        for outline in outlines
-    ]
+    lessons = []
+    for outline in outlines:
+        try:
+            goals = _goals(outline)
+        except ValueError as error:
+            problems.append(Problem(file_of(outline.folder, outline.language), 1, str(error)))
+            continue
+        lessons.append(
+            {
+                "id": outline.id,
+                "title": outline.title,
+                "language": outline.language,
+                "minutes": outline.minutes,
+                "prerequisites": list(outline.prerequisites),
+                "goals": goals,
+            }
+        )
     return {
         "kind": "index",
         "language": language,
@@ -96,7 +108,7 @@ def document_bytes(document: Document) -> bytes:
 
 def payload(spec: Spec, policies: list[str] | None = None) -> str:
     """A run for the player, in base64."""
-    runs = [run for run in run_of(spec) if policies is None or run.header.policy in policies]
+    runs = [values.recording(spec, policy) for policy in policies_of(spec) if policies is None or policy in policies]
     options: dict[str, Any] = {"id": "lesson", "link": None}
     if "requests" in spec:  # they come from no file and no scenario that a title could name
         options |= {"title": plural(len(spec["requests"]), "request"), "watch": ""}

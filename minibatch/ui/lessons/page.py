@@ -34,7 +34,7 @@ def page() -> None:
     language = parameters.get("language", "en")
     if not _LANGUAGE.fullmatch(language):
         language = "en"
-    with st.spinner("Running what the lesson shows"):
+    with st.spinner("Preparing the lesson's runs"):
         data, notices = _wanted(parameters.get("lesson", ""), language)
     for notice in notices:
         show(notice)
@@ -54,7 +54,7 @@ def _wanted(lesson_id: str, language: str) -> tuple[bytes, list[Notice]]:
 
 def interview_page() -> None:
     """The interview room."""
-    with st.spinner("Running what the room shows"):
+    with st.spinner("Preparing the interview room's runs"):
         data = _room()
     _mount(data, "room")
 

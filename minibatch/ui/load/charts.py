@@ -17,7 +17,7 @@ from minibatch.ui.shared.palette import Theme
 
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 PICK = "pick"
-"""The selection of a chart: `curve` and `load` of the point that somebody clicked."""
+"""The selection of a chart: `curve` and `load` of the point that was clicked."""
 HEIGHT, AROUND, MARGIN = 220, 85, 110
 """Of a plot, what title and axis add to it, and what the names of its lines take of its width, in pixels."""
 FONT = "Source Sans, sans-serif"
@@ -35,7 +35,7 @@ def sweep_chart(
 
     Args:
         loads: of the whole sweep, however far it is: the axis of all its charts.
-        knees: mark them; of a sweep that goes on nobody knows them.
+        knees: mark them; of a sweep in progress they are unknown.
     """
     records = _records(curves, panel)
     against = _against(curves, panel, slo, loads)
@@ -60,7 +60,7 @@ def sweep_chart(
     ]  # fmt: skip
     if knees:
         ring = alt.Chart(alt.Data(values=[record for record in records if record["knee"]]))
-        # Who does not see it reads where the knees are in words; a mark without a point would have no name at all.
+        # For screen readers the knees stand in words; a mark without a point would have no name at all.
         marked = ring.mark_point(size=230, color=look.accent, strokeWidth=2, filled=False, aria=False)
         layers.append(marked.encode(x, y))
     ends = alt.Chart(alt.Data(values=_ends([*records, *against], panel, low, high)))

@@ -18,10 +18,11 @@ from minibatch.ui.load.requests import requests_form
 from minibatch.ui.load.slo import judged_now
 from minibatch.ui.shared.begins import begin_with, begins, choose, has_begun
 from minibatch.ui.shared.choices import models_offered
+from minibatch.ui.shared.kept_file import kept_file
 from minibatch.ui.shared.knobs import knob_widget
 from minibatch.ui.shared.link_values import LinkError
 from minibatch.ui.shared.machine import MachineChoice, fewest_devices, numbers_of_devices
-from minibatch.ui.shared.machine_form import figures_html, published
+from minibatch.ui.shared.machine_form import ANOTHER, another_model, figures_html, published
 from minibatch.ui.shared.notices import Notice, as_label, show
 from minibatch.ui.shared.summary import sentence_case
 from minibatch.ui.shared.uploads import MOST_BYTES
@@ -30,9 +31,9 @@ from minibatch.workload.demand import LoadKind
 NEW, FILE = "New sweep", "Open a file"
 NO_KNOB = "none"
 _PAGE = "load"
-_KINDS: dict[LoadKind, str] = {"rate": "requests/s", "users": "users who wait"}
+_KINDS: dict[LoadKind, str] = {"rate": "requests/s", "users": "users (closed loop)"}
 _FILE_HELP = (
-    "What `python -m minibatch sweep` wrote (Parquet). It is read and never run, and is forgotten with this page."
+    "A file of `python -m minibatch sweep` (Parquet). It is read, never run, and forgotten when this page closes."
 )
 
 
@@ -61,10 +62,9 @@ def sweep_form() -> SweepForm:
     trouble = _follow_link()
     with st.sidebar:
         if st.radio("Source", (NEW, FILE), key="sweep source", persist_state="session", horizontal=True) == FILE:
-            file = st.file_uploader(
-                "Sweep (.parquet)", key="sweep file", help=_FILE_HELP, max_upload_size=MOST_BYTES >> 20
-            )
-            return SweepForm(None if file is None else (file.name, file.getvalue()), wants_file=True)
+            size = MOST_BYTES >> 20
+            file = kept_file("Sweep (.parquet)", "sweep file", help=_FILE_HELP, max_upload_size=size)
+            return SweepForm(file, wants_file=True)
         wanted = _wanted()
         plan, rejection = None, ""
         try:
@@ -114,12 +114,12 @@ def _wanted() -> Wanted:
     kind: LoadKind = st.radio(
         "Load", kinds, index=kinds.index(begins("sweep kind", kinds[0])), format_func=_KINDS.__getitem__,
         horizontal=True, key="sweep kind", persist_state="session",
-        help="Requests/s come whether or not they are served. A user sends the next request after the last answer.",
+        help="Requests/s arrive whether or not they are served. A user sends the next request after the last answer.",
     )  # fmt: skip
     key = f"sweep loads {kind} {name}"
     loads = st.text_input(
         "Loads", value=begins(key, preset.loads[kind]), key=key, persist_state="session",
-        help="With spaces between them. Each is a run of its own.",
+        help="Separated by spaces. Each load is a separate run.",
     )  # fmt: skip
     policies = st.multiselect(
         "Policies", list(POLICIES), default=begins("sweep policies", list(POLICIES)), key="sweep policies",
@@ -143,7 +143,9 @@ def _machine(preset: SweepPreset, name: str) -> MachineChoice:
     accelerator = choose(
         "Accelerator", list(titles), f"sweep accelerator {name}", titles.__getitem__, otherwise=preset.accelerator
     )
-    model = choose("Model", models_offered("modelled"), f"sweep model {name}", otherwise=preset.model)
+    model = choose("Model", [*models_offered("modelled"), ANOTHER], f"sweep model {name}", otherwise=preset.model)
+    if model == ANOTHER:
+        model = another_model(f"sweep another {name}", "modelled")
     num_devices = choose(
         "Tensor-parallel devices", numbers_of_devices(model), f"sweep devices {accelerator} {model}",
         otherwise=fewest_devices(accelerator, model),
@@ -165,7 +167,7 @@ def _knobs(name: str, machine: MachineChoice) -> dict[str, Any]:
 
 def _varied(knobs: dict[str, Any]) -> tuple[str, str]:
     """A knob that takes several values, and those as typed; "" where none does."""
-    knob = choose("Knob to vary", [NO_KNOB, *knobs], "sweep varied", help="A curve for each of its values.")
+    knob = choose("Knob to vary", [NO_KNOB, *knobs], "sweep varied", help="One curve for each value.")
     if knob == NO_KNOB:
         return "", ""
     start, key = knobs[knob], f"sweep values {knob}"
@@ -178,8 +180,8 @@ def _link(wanted: Wanted) -> None:
     with st.expander("Link"):
         link = sweep_link(wanted, judged_now())
         if link is None:
-            st.caption("No link can bring a trace along: it is a file of yours.")
+            st.caption("A link can't hold a trace: that is your file.")
             return
-        st.caption("It brings back this form. The runs are made again: the same form gives the same numbers.")
+        st.caption("It brings back this form. The sweep runs again and gives the same numbers.")
         address = (st.context.url or "").partition("?")[0]
         st.code(f"{address}?{urlencode(link)}", language=None, wrap_lines=True)

@@ -12,7 +12,7 @@ from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.load.plan import Wanted
 from minibatch.ui.load.presets import SWEEP_PRESETS, knob_starts
 from minibatch.ui.load.slo import SHARE, Judged
-from minibatch.ui.shared.choices import MOST_REQUESTS
+from minibatch.ui.shared.choices import MOST_REQUESTS, models_offered
 from minibatch.ui.shared.link_values import LinkError, in_range, machine_of, one_of, parse_knob, policies_of
 from minibatch.ui.shared.machine import MachineChoice
 from minibatch.workload.demand import LoadKind
@@ -35,8 +35,8 @@ _TEXTS = (
 
 
 def sweep_link(wanted: Wanted, judged: Judged) -> dict[str, str] | None:
-    """Parameters that bring back a form; None for one with a trace, which no address can bring."""
-    if wanted.trace is not None:
+    """Parameters that bring back a form; None for one with a trace or a model's config, which no address can bring."""
+    if wanted.trace is not None or wanted.machine.model not in models_offered("modelled"):
         return None
     machine, starts = wanted.machine, knob_starts(wanted.preset, wanted.machine)
     link = {MARK: wanted.preset, _LOADS[wanted.kind]: wanted.loads.strip()}

@@ -44,8 +44,8 @@ def page() -> None:
     show_style(look)
     st.html("<h1 class='mb-brand'>Minibatch</h1>")
     st.html(
-        "<div class='mb-head'><h1>Load</h1><p class='mb-watch'>The same requests at one load after the other: up to "
-        "where each policy keeps pace, what stops it there, and how much of what it serves comes in time.</p></div>"
+        "<div class='mb-head'><h1>Load</h1><p class='mb-watch'>The same requests at increasing load: where each "
+        "policy stops keeping up, what limits it there, and how much of what it serves meets the SLO.</p></div>"
     )
     form = sweep_form()
     if form.problem:
@@ -87,7 +87,7 @@ def _new(form: SweepForm, look: Theme) -> None:
         show(Notice(ticket.error, "error"))
     found = len(sweep.found)
     if found < len(sweep.points) and found:
-        show(Notice(f"{found} of {len(sweep.points)} points are done; Run goes on with the rest.", "note"))
+        show(Notice(f"{found} of {len(sweep.points)} points are done; Run computes the rest.", "note"))
     if found:
         _results(sweep, look)
     elif ticket is None or ticket.status is not JobStatus.FAILED:
@@ -119,7 +119,7 @@ def _poll(sweep: Sweep, ticket: Ticket, look: Theme) -> None:
     else:
         words = f"{progress.num_finished} of {progress.num_requests} points"
     if ticket.cancelled:
-        words = f"Cancelling: {words}, and those that have begun are waited for"
+        words = f"Cancelling: {words}, those that have begun will finish"
     st.progress(ticket.share_done, words)
     st.button("Cancel", key="cancel sweep", disabled=ticket.cancelled, on_click=ticket.cancel)
     if sweep.found:
@@ -166,7 +166,7 @@ def _of_one_kind(rows: Sequence[SweepRow]) -> list[SweepRow]:
 def _kind(load: Load) -> str:
     """What loads of one axis have in common."""
     if load.kind == "users":
-        return f"users who think {load.think_s:g} s"
+        return f"users, think time {load.think_s:g} s"
     return f"requests/s, burstiness {load.burstiness:g}"
 
 

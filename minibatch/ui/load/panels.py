@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from minibatch.analysis.slo import Goodput, Slo, attainment, goodput
 from minibatch.analysis.sweeps.curves import Curve
 from minibatch.analysis.sweeps.file import SweepRow
 
@@ -68,25 +67,12 @@ PANELS = (
     Panel("tokens", "Output tokens/s", _metric("output_throughput"), "log"),
 )
 FIRST = (THROUGHPUT, "goodput", "TTFT", "TPOT")
-"""What shows before anybody chooses."""
+"""What shows before a choice is made."""
 
 
 def name_of(curve: Curve) -> str:
     """A curve's name where there is little room: its policy and the values of what varies."""
     return " ".join([curve.policy, *map(str, curve.knobs.values())])
-
-
-def judged(row: SweepRow, slo: Slo) -> Goodput:
-    """As `goodput_of` the run's recording."""
-    latencies = (row.lists["ttft_ns"], row.lists["tpot_ns"], row.lists["e2el_ns"])
-    arrived, seconds = len(row.lists["arrival_ns"]), float(row.metrics["duration"] or 0.0)
-    return Goodput(
-        good=int(slo.meets(*latencies).sum()),
-        completed=len(latencies[0]),
-        arrived=arrived,
-        request_goodput=goodput(slo, *latencies, seconds) if seconds else None,
-        attainment=attainment(slo, *latencies, arrived),
-    )
 
 
 def unit_of(rows: Sequence[SweepRow]) -> str:

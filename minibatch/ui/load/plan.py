@@ -1,4 +1,4 @@
-"""From what somebody typed to the points of a sweep, or to the sentence that says what is wrong."""
+"""From the form to the points of a sweep, or to the sentence that says what is wrong."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from minibatch.analysis.registry.models import known_model
 from minibatch.engine.sweep import Point, SweepSpec, knob_value, with_knob
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.load.presets import CHAT
@@ -110,7 +111,8 @@ def _advice(wanted: Wanted, spec: SweepSpec, config: SchedulerConfig) -> str:
 
 
 def study_on(machine: MachineChoice, demand: Demand, seed: int) -> SweepSpec:
-    """What all points share; ValueError where nobody knows how fast the machine is, or how large the model."""
+    """What all points share; ValueError where the speed of the machine or the size of the model is unknown."""
+    known_model(machine.model)
     ceilings, shape = machine.ceilings, machine.shape
     if ceilings is None or shape is None:
         raise ValueError("a sweep is modelled: choose an accelerator and a model of which the sizes are known")

@@ -43,7 +43,7 @@ def _take_first() -> None:
 
 
 def point_section(sweep: Sweep, curves: Sequence[Curve], look: Theme) -> None:
-    """The choice of a point, for who does not click one, and its player."""
+    """The choice of a point without clicking one, and its player."""
     st.caption("A ring marks the knee of a line. Click a point to play its run, or choose it here.")
     names = {name_of(curve): curve for curve in curves}
     left, middle, right = st.columns((2, 1, 1), vertical_alignment="bottom")

@@ -18,7 +18,7 @@ class SweepPreset:
 
     Attributes:
         watch: what there is to see, in a sentence.
-        loads: requests/s or users, as somebody would type them, for each kind of load.
+        loads: requests/s or users, as typed, for each kind of load.
         knobs: those that are not what they are by default.
     """
 
@@ -40,15 +40,16 @@ CHAT, THRASHING = "chat", "thrashing"
 SWEEP_PRESETS: Mapping[str, SweepPreset] = MappingProxyType({
     CHAT: SweepPreset(
         "From idle to overload",
-        "A static batch is full at a fraction of the load that the same device carries once slots are given on.",
+        "A static batch saturates at a fraction of the load that continuous batching carries on the same device.",
         400, "lognormal:512:1.0", "lognormal:128:1.0",
         {"rate": "1 2 4 8 12 16 24 32", "users": "1 2 4 8 16 24 32"},
         {"max_num_seqs": 16, "max_num_batched_tokens": 2048},
     ),
     THRASHING: SweepPreset(
-        "Busy all the time, serving nobody",
-        "A pool for three or four requests, 64 slots, and no watermark: past the knee each one that enters pushes "
-        "another out, which must be prefilled again. The device never rests, and hardly anybody is served in time.",
+        "Busy all the time, hardly any goodput",
+        "A pool for three or four requests, 64 slots, and no watermark: past the knee each admission leads to a "
+        "preemption, and the preempted request is prefilled again. The device is always busy, and hardly any request "
+        "is served in time.",
         300, "fixed:64", "fixed:512",
         {"rate": "0.5 1 2 4 8 16", "users": "1 2 4 8 16 32"},
         {"max_num_seqs": 64, "max_num_batched_tokens": 2048, "num_kv_blocks": 128, "watermark": 0.0},

@@ -15,7 +15,7 @@ from minibatch.workload.lengths import LENGTH_FORMS
 
 TRACE = "of a trace"
 _LENGTHS = ("drawn", TRACE)
-_AT_MOST = " Of a trace there are at most so many, from the start on."
+_AT_MOST = " From a trace, at most this many, from its start."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def requests_form(kind: LoadKind, preset: SweepPreset, name: str) -> SweepReques
     num_requests = st.number_input(
         "requests", value=begins(key, preset.num_requests), min_value=1, max_value=MOST_REQUESTS, step=50,
         key=key, persist_state="session",
-        help=f"At every load the same. More of them make steadier curves.{_AT_MOST * of_trace}",
+        help=f"The same number at every load. More requests make smoother curves.{_AT_MOST * of_trace}",
     )  # fmt: skip
     prompts, outputs, trace = preset.prompt_lengths, preset.output_lengths, None
     if of_trace:

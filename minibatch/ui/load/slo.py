@@ -13,12 +13,12 @@ from minibatch.ui.shared.begins import begins
 from minibatch.ui.shared.notices import Notice, show
 
 SHARE = 90.0
-"""Of the requests, in %, that must meet the SLO, before anybody says otherwise."""
+"""Of the requests, in %, that must meet the SLO by default."""
 _LIMITS = (("ttft", "TTFT, ms at most", 500.0), ("tpot", "TPOT, ms at most", 50.0), ("e2el", "E2E, ms at most", None))
 _STARTS = {name: start for name, _, start in _LIMITS}
 WORDS = {
     "SLO": "service level objective, the limits that each request must keep",
-    "goodput": "requests/s that keep all of them",
+    "goodput": "requests/s that meet all of them",
     "TTFT": "time to first token, from arrival",
     "TPOT": "time per output token, the mean after the first",
     "ITL": "inter-token latency, every gap between two tokens",
@@ -59,7 +59,7 @@ def slo_form(kept: Slo | None = None) -> tuple[Slo | None, float]:
     share = columns[3].number_input(
         "met by, % of requests", value=begins("sweep share", SHARE), min_value=1.0, max_value=100.0, step=1.0,
         format="%.6g", key="sweep share", persist_state="session",
-        help="For the highest load that meets the SLO. Goodput counts each request for itself.",
+        help="For the search of the highest load that meets the SLO. Goodput counts each request by itself.",
     )  # fmt: skip
     spelled = "; ".join(f"<b>{word}</b>: {escape(meaning)}" for word, meaning in WORDS.items())
     st.html(f"<p class='mb-of'>{spelled}.</p>")
@@ -69,7 +69,7 @@ def slo_form(kept: Slo | None = None) -> tuple[Slo | None, float]:
         show(Notice(f"{error}", "warning"))
         return None, share / 100
     if slo == kept:
-        st.caption("These limits came with the file.")
+        st.caption("These limits are from the file.")
     return slo, share / 100
 
 

@@ -1,4 +1,4 @@
-"""A sweep that somebody brings as a file, read and checked."""
+"""A sweep from an uploaded file, read and checked."""
 
 from __future__ import annotations
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from minibatch.analysis.formats import percent, plural, three_figures
+from minibatch.analysis.formats import count, percent, plural, three_figures
 from minibatch.analysis.slo import Slo
 from minibatch.analysis.sweeps.alerts import Alarm, Alert, alerts
 from minibatch.analysis.sweeps.curves import Curve
 from minibatch.analysis.sweeps.file import SweepRow
 from minibatch.analysis.sweeps.search import Search, SearchEnd
-from minibatch.ui.load.panels import judged, name_of, preempted, unit_of
+from minibatch.ui.load.panels import name_of, preempted, unit_of
 
 
 def knees_html(curves: Sequence[Curve]) -> str:
@@ -59,7 +59,7 @@ def alerts_of(curves: Sequence[Curve], slo: Slo | None) -> list[tuple[str, Sweep
     for curve in curves:
         for row in curve.rows:
             busy = row.metrics["busy"]
-            goodput = judged(row, slo) if slo else None
+            goodput = row.judge(slo) if slo else None
             if off := alerts(row.metrics, busy=None if busy is None else float(busy), goodput=goodput):
                 found.append((name_of(curve), row, off))
     return found
@@ -81,7 +81,7 @@ def alerts_html(found: Sequence[tuple[str, SweepRow, list[Alert]]]) -> str:
     return (
         "<div class='mb-scroll' tabindex='0'><table class='mb-metrics mb-alerts'>"
         "<caption>All numbers modelled.</caption>"
-        f"<thead><tr><th></th><th scope='col'>{unit}</th><th scope='col'>what goes off</th></tr></thead>"
+        f"<thead><tr><th></th><th scope='col'>{unit}</th><th scope='col'>alerts</th></tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
     )
 
@@ -94,12 +94,13 @@ def _sentences(off: Sequence[Alert]) -> list[str]:
 
 def points_html(curves: Sequence[Curve], slo: Slo | None) -> str:
     """Every point: what the charts show, and what they leave out."""
+    rejects = any(row.metrics["num_rejected"] for curve in curves for row in curve.rows)
     heads = [
-        unit_of(curves[0].rows), "completed/s", "tokens/s", "TTFT p99", "TPOT p99", "ITL p99", "queue", "preempted",
-        "KV", *(["goodput/s", "met SLO"] if slo else []), "",
+        unit_of(curves[0].rows), "completed/s", *(["rejected"] if rejects else []), "tokens/s", "TTFT p99", "TPOT p99",
+        "ITL p99", "queue", "preempted", "KV", *(["goodput/s", "met SLO"] if slo else []), "",
     ]  # fmt: skip
     rows = [
-        (name_of(curve) if place == 0 else "", _cells(curve, place, slo is not None))
+        (name_of(curve) if place == 0 else "", _cells(curve, place, slo is not None, rejects))
         for curve in curves
         for place in range(len(curve.rows))
     ]
@@ -108,7 +109,7 @@ def points_html(curves: Sequence[Curve], slo: Slo | None) -> str:
     return _table(heads, rows, caption)
 
 
-def _cells(curve: Curve, place: int, has_slo: bool) -> list[str]:
+def _cells(curve: Curve, place: int, has_slo: bool, rejects: bool) -> list[str]:
     row = curve.rows[place]
     metrics = row.metrics
     names = ("p99_ttft_ms", "p99_tpot_ms", "p99_itl_ms", "mean_queue_time_ms")
@@ -116,6 +117,7 @@ def _cells(curve: Curve, place: int, has_slo: bool) -> list[str]:
     cells = [
         three_figures(row.load.value),
         three_figures(curve.throughputs[place]),
+        *([count(metrics["num_rejected"])] * rejects),
         three_figures(metrics["output_throughput"]),
         *(three_figures(metrics[name]) for name in names),
         three_figures(preempted(row)),

@@ -1,4 +1,4 @@
-"""What of a sweep can be taken away: its results as the file that the command writes."""
+"""Export of a sweep: its results as the file that the command writes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from minibatch.analysis.sweeps.file import sweep_bytes
 from minibatch.ui.load.job import Sweep
 
 _HELP = (
-    "What `python -m minibatch sweep` writes. This page opens it again, and the command goes on with it where it is "
-    "asked for the same requests, seed, model and device."
+    "The file that `python -m minibatch sweep` writes. This page opens it again, and the command resumes it for the "
+    "same requests, seed, model and device."
 )
 
 
 def take_away(sweep: Sweep, slo: Slo | None) -> None:
     """A button for the file, which is made when it is asked for."""
     name = re.sub(r"[^\w.-]+", "-", f"sweep-{sweep.spec.model}")
-    st.html("<h2>Take it away</h2>")
+    st.html("<h2>Export</h2>")
     st.download_button(
         "Results (.parquet)", data=partial(results, sweep, slo), file_name=f"{name}.parquet",
         mime="application/vnd.apache.parquet", key="download sweep", on_click="ignore", help=_HELP,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from minibatch.analysis.exports.metrics_csv import metrics_csv
+from minibatch.analysis.run_names import lanes
 from minibatch.analysis.timeline import Timeline
 from minibatch.decisions.phase import Phase
 from minibatch.decisions.reasons import NOTHING_KEPT, NUMBERS, PREEMPTS_ITSELF, TEMPLATES
@@ -24,17 +25,18 @@ from minibatch.scheduling import POLICIES
 from minibatch.ui.player.charts import chart_specs
 from minibatch.ui.player.policy_source import policy_sources
 from minibatch.ui.shared.palette import REQUEST_COLOURS, REQUEST_INKS, Theme, theme
-from minibatch.ui.shared.summary import title, watch
+from minibatch.ui.shared.summary import rejected_in_words, title, watch
 
 _ITERATION_COLUMNS = ("duration_ns", "executor_ns", "flops", "bytes_weights", "bytes_kv", "bytes_activations")
-_ENTRY_COLUMNS = ("iteration", "slot", "request", "phase", "start", "tokens", "padding")
+_ENTRY_COLUMNS = ("iteration", "slot", "request", "phase", "start", "tokens", "padding", "generated", "rejected")
+_BLOCK_COLUMNS = ("iteration", "block", "request", "event")
+_REASON_COLUMNS = ("iteration", "code", "request")
 
 
 def pack(
     recordings: Sequence[Recording],
     options: Mapping[str, Any] | None = None,
     labels: Sequence[str] | None = None,
-    level: int = 9,
 ) -> bytes:
     """`recordings` and the player's `options` as bytes.
 
@@ -45,26 +47,30 @@ def pack(
     none do), `knobs` (those that a fork may change; see `fork_knobs`).
 
     Args:
-        labels: names of the lanes, where two have one policy.
-        level: of zlib; a live view packs twice a second and takes a lower one.
+        labels: names of the runs, where two have one policy; each engine of a run has a lane.
     """
     shared = _Shared()
     columns: list[bytes] = []
     head = {
         "title": title(recordings[0].header),
-        "watch": watch(recordings[0].header),
+        "watch": " ".join(filter(None, (watch(recordings[0].header), rejected_in_words(recordings)))),
         "words": words(),
         "charts": chart_specs(),
         "sources": policy_sources({recording.header.policy for recording in recordings}),
         "csv": metrics_csv(recordings),
         "runs": [
             _run(recording, label, shared, columns)
-            for recording, label in zip(recordings, labels or _policies(recordings), strict=True)
+            for label, recording in lanes(recordings, labels or _policies(recordings))
         ],
         "requests": shared.requests,
         "texts": shared.texts,
         "options": dict(options or {}),
     }
+    return deflated(head, columns)
+
+
+def deflated(head: Mapping[str, Any], columns: Iterable[bytes], level: int = 9) -> bytes:
+    """The bytes of a payload."""
     text = json.dumps(head, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return zlib.compress(text.encode() + b"\n" + b"".join(columns), level)
 
@@ -108,12 +114,28 @@ def _policies(recordings: Sequence[Recording]) -> list[str]:
 
 
 def _run(recording: Recording, label: str, shared: _Shared, columns: list[bytes]) -> dict[str, Any]:
-    header = recording.header
-    policy = POLICIES.get(header.policy)
     requests = [
         [recording.arrived_ns(i), request.num_prompt_tokens, request.max_tokens, request.prompt]
         for i, request in enumerate(recording.requests)
     ]
+    return {
+        **run_fields(recording.header, label),
+        "requests": shared.index(shared.requests, requests),
+        "texts": shared.index(shared.texts, [request.pieces for request in recording.requests]),
+        "finish": [request.finish_reason for request in recording.requests],
+        "aborted": [request.aborted_ns for request in recording.requests],
+        "columns": pack_columns(recording, columns),
+    }
+
+
+def pack_columns(recording: Recording, columns: list[bytes]) -> dict[str, int]:
+    """Append all columns of a run; returns their lengths by name."""
+    return {name: _column(values, columns) for name, values in _columns(recording)}
+
+
+def run_fields(header: Header, label: str) -> dict[str, Any]:
+    """What the player is told of a run beside its rows."""
+    policy = POLICIES.get(header.policy)
     return {
         "label": label,
         "policy": header.policy,
@@ -127,14 +149,10 @@ def _run(recording: Recording, label: str, shared: _Shared, columns: list[bytes]
         "complete": header.complete,
         "budget": header.token_budget,
         "config": dict(header.config),
-        "slots": recording.num_slots,
-        "numBlocks": recording.num_kv_blocks,
+        "slots": header.largest("max_num_seqs"),
+        "numBlocks": header.largest("num_kv_blocks"),
         "ceilings": _ceilings(header),
         "fork": dict(header.fork) if header.fork else None,
-        "requests": shared.index(shared.requests, requests),
-        "texts": shared.index(shared.texts, [request.pieces for request in recording.requests]),
-        "finish": [request.finish_reason for request in recording.requests],
-        "columns": {name: _column(values, columns) for name, values in _columns(recording)},
     }
 
 
@@ -157,11 +175,10 @@ def _columns(recording: Recording) -> Iterable[tuple[str, Column]]:
     order = np.lexsort((entries["iteration"], entries["slot"]))
     for name in _ENTRY_COLUMNS:
         yield f"entries.{name}", entries[name][order]
-    yield "entries.wrote", (entries["token_id"][order] >= 0).astype(np.int64)
-    for name, values in recording.blocks.items():
-        yield f"blocks.{name}", values
-    for name, values in recording.reasons.items():
-        yield f"reasons.{name}", values
+    for name in _BLOCK_COLUMNS:
+        yield f"blocks.{name}", recording.blocks[name]
+    for name in _REASON_COLUMNS:
+        yield f"reasons.{name}", recording.reasons[name]
     yield "reasons.numbers", np.array([n for row in recording.reason_numbers for n in row], dtype=np.int64)
 
 

@@ -126,7 +126,7 @@ def _description(found: Reproduction) -> str:
 
 
 def table_html(found: Reproduction) -> str:
-    """A row a comparison: published, modelled, and one over the other; who published it shows on hovering."""
+    """A row a comparison: published, modelled, and one over the other; its publisher shows on hovering."""
     titles = ("published", "modelled", "modelled / published")
     head = "".join(f"<th scope='col'>{title}</th>" for title in titles)
     body = "".join(_row(row) for row in found.rows)

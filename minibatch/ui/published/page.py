@@ -55,14 +55,14 @@ def page() -> None:
     show_style(look)
     st.html("<h1 class='mb-brand'>Minibatch</h1>")
     st.html(
-        "<div class='mb-head'><h1>Published results</h1><p class='mb-watch'>What others measured, beside what the "
-        "same policies come to here on a roofline model of their machines.</p></div>"
+        "<div class='mb-head'><h1>Published results</h1><p class='mb-watch'>Published measurements beside what "
+        "the same policies reach here, on a roofline model of the same machines.</p></div>"
     )
     left, right = st.columns((4, 1))
     name = left.selectbox("Experiment", list(EXPERIMENTS), format_func=lambda each: EXPERIMENTS[each].title)
     seed = int(right.number_input(
         "seed", value=0, min_value=0, step=1, key="reproduce seed", persist_state="session",
-        help="Of lengths and arrivals. Another one shows how much of a difference is chance.",
+        help="For lengths and arrivals. Another seed shows how much of a difference is chance.",
     ))  # fmt: skip
     _control(EXPERIMENTS[name], seed)
     found = _remembered().get((name, seed))

@@ -48,7 +48,7 @@ def choose(
 
 
 def number(label: str, key: str, otherwise: float, help: str | None = None) -> float:
-    """Any number: who reads it says in a sentence what it refuses."""
+    """Any number: its reader says in a sentence what it rejects."""
     start = float(begins(key, otherwise))
     return float(st.number_input(label, value=start, format="%.6g", key=key, persist_state="session", help=help))
 

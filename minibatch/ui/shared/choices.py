@@ -12,11 +12,11 @@ RUN: Source = "New run"
 SOURCES: tuple[Source, ...] = ("Recorded", RUN, "Open a file")
 
 TYPED = "typed"
-"""In place of a scenario: prompts that somebody types."""
+"""In place of a scenario: typed prompts."""
 DRAWN = "drawn"
 """In place of a scenario: requests drawn from distributions."""
 TRACE = "trace"
-"""In place of a scenario: requests of a file that somebody brings."""
+"""In place of a scenario: requests of an uploaded file."""
 
 MOST_REQUESTS = 2000
 """Of a run that the page draws; the commands take more."""

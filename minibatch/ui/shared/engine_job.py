@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from minibatch.analysis.registry.modelled import elsewhere
-from minibatch.engine.session import Job
+from minibatch.engine.job import Job
 from minibatch.ui.shared.expected import checked
 
 

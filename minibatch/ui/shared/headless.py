@@ -47,25 +47,31 @@ def chromium() -> Iterator[sync_api.Browser]:
 
 
 @contextmanager
-def app_server(recordings: Path | None = None) -> Iterator[str]:
-    """The address of the app on a port of its own, showing a folder of recordings or the bundled ones."""
+def app_server(recordings: Path | None = None, cache: Path | None = None) -> Iterator[str]:
+    """The address of the app on a port of its own, showing a folder of recordings or the bundled ones.
+
+    Args:
+        cache: a folder for what the app remembers, in place of the user's own.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     environment = {**os.environ, FOLDER_VARIABLE: str(recordings or recordings_folder())}
+    if cache is not None:
+        environment["XDG_CACHE_HOME"] = str(cache)
     server = subprocess.Popen(
         [*command, "--server.address", "127.0.0.1"], cwd=ROOT, env=environment,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     url = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(240):
+        for _ in range(7200):
             try:
                 urlopen(f"{url}/_stcore/health", timeout=1)
                 break
             except (URLError, OSError):
-                time.sleep(0.25)
+                time.sleep(0.025)
         yield url
     finally:
         server.terminate()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from queue import Queue
 from typing import Any, Protocol
 from uuid import uuid4
 
+from minibatch.recording.part import RecordingPart
 from minibatch.recording.schema import Recording
 
 SNAPSHOT_EVERY_S = 0.3
@@ -19,6 +20,9 @@ SNAPSHOT_EVERY_S = 0.3
 
 ABANDONED_AFTER_S = 120.0
 """A run that no page has asked about for so long is stopped: its tab is closed."""
+
+
+Take = Callable[[], Sequence[RecordingPart]]
 
 
 class Progress(Protocol):
@@ -50,7 +54,7 @@ class Done:
 class Work(Protocol):
     """A run: reports its progress, stops when told, returns what it has recorded until then.
 
-    `on_snapshot` is offered a way to take what is recorded so far, between two iterations.
+    `on_snapshot` is offered a way to take what was recorded since the last time, between two iterations.
     """
 
     def __call__(
@@ -58,7 +62,7 @@ class Work(Protocol):
         *,
         on_progress: Callable[[Progress], None],
         should_stop: Callable[[], bool],
-        on_snapshot: Callable[[Callable[[], list[Recording]]], None],
+        on_snapshot: Callable[[Take], None],
     ) -> list[Recording]: ...
 
 
@@ -75,7 +79,8 @@ class Ticket:
 
     Attributes:
         key: its name among all runs.
-        recordings: what was recorded; of a run in progress, until a moment ago; of a cancelled one, until then.
+        recordings: what was recorded once the run has finished; of a cancelled one, until then.
+        parts: of a run in progress, what was recorded until a moment ago. It only grows.
         error: why it failed, as a sentence.
     """
 
@@ -84,6 +89,7 @@ class Ticket:
     status: JobStatus = JobStatus.QUEUED
     progress: Progress | None = None
     recordings: list[Recording] = field(default_factory=list)
+    parts: list[RecordingPart] = field(default_factory=list)
     error: str = ""
     cancelled: bool = False
     last_seen: float = field(default_factory=time.monotonic)
@@ -110,10 +116,10 @@ class Ticket:
         """A page is still waiting for this run."""
         self.last_seen = time.monotonic()
 
-    def offer_snapshot(self, take: Callable[[], list[Recording]]) -> None:
-        """Take what is recorded so far, if the last time is long enough ago."""
+    def offer_snapshot(self, take: Take) -> None:
+        """Take what was recorded since the last time, if that is long enough ago."""
         if time.monotonic() - self.last_snapshot >= SNAPSHOT_EVERY_S:
-            self.recordings = take()
+            self.parts.extend(take())
             self.last_snapshot = time.monotonic()
 
     def should_stop(self) -> bool:
@@ -161,6 +167,7 @@ class JobQueue:
             ticket.recordings = ticket.work(
                 on_progress=on_progress, should_stop=ticket.should_stop, on_snapshot=ticket.offer_snapshot
             )
+            ticket.parts = []
             ticket.status = JobStatus.DONE
         except ValueError as error:
             ticket.error = str(error)
@@ -176,7 +183,7 @@ def run_on_engine(
     *,
     on_progress: Callable[[Progress], None],
     should_stop: Callable[[], bool],
-    on_snapshot: Callable[[Callable[[], list[Recording]]], None],
+    on_snapshot: Callable[[Take], None],
 ) -> list[Recording]:
     """Run what `RunForm.job` describes, with its `config`."""
     # Only the worker imports the engine: opening the app must not import torch.

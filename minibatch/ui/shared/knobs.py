@@ -37,7 +37,7 @@ def fork_knobs() -> dict[str, dict[str, Any]]:
         knobs[name] = {
             "kind": "int" if kind is int else "float" if kind is float else "choice",
             "choices": (True, False) if kind is bool else choices,
-            "help": KNOB_HELP.get(name, "who decides from here on"),
+            "help": KNOB_HELP.get(name, "the policy that schedules from here on"),
         }
     return knobs
 
@@ -51,7 +51,7 @@ def knob_widget(name: str, start: Any, key: str) -> Any:
     if kind is bool:
         return st.checkbox(name, value=start, key=key, persist_state="session", help=text)
     if kind is int:
-        # No limits here: SchedulerConfig says in a sentence what it refuses.
+        # No limits here: SchedulerConfig says in a sentence what it rejects.
         return st.number_input(name, value=start, step=1, key=key, persist_state="session", help=text)
     return st.number_input(
         name, value=float(start), step=0.01, format="%.3g", key=key, persist_state="session", help=text

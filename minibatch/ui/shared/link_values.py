@@ -37,7 +37,7 @@ def machine_of(parameters: Mapping[str, str], values: dict[str, Any] | None = No
         take("model", models_offered(found["clock"]), text)
     if "accelerator" in parameters:
         if not is_modelled:
-            raise LinkError(f"accelerator is {parameters['accelerator']!r}, and clock=modelled is wanted with it")
+            raise LinkError(f"accelerator is {parameters['accelerator']!r}: it needs clock=modelled")
         take("accelerator", tuple(load_accelerators()), parameters["accelerator"])
     model, accelerator, num_devices = found["model"], found["accelerator"], 1
     if accelerator is not None:
@@ -59,7 +59,7 @@ def in_range(name: str, text: str, kind: type, least: float, most: float) -> Any
     number = _parse(name, text, kind)
     if not least <= number <= most:
         wanted = f"at least {least}" if number < least else f"at most {most:,}"
-        raise LinkError(f"{name} is {text!r}, and {wanted} is wanted")
+        raise LinkError(f"{name} is {text!r}: expected {wanted}")
     return number
 
 
@@ -76,14 +76,14 @@ def _parse(name: str, text: str, kind: Any) -> Any:
         return one_of(name, {"True": "true", "False": "false"}.get(text, text), ("true", "false")) == "true"
     number = number_of(text)
     if number is None or (kind is int and number != int(number)):
-        raise LinkError(f"{name} is {text!r}, and a {'whole ' if kind is int else ''}number is wanted")
+        raise LinkError(f"{name} is {text!r}: expected a {'whole ' if kind is int else ''}number")
     return kind(number)
 
 
 def one_of(name: str, text: str, known: Sequence[str]) -> str:
     """`text`; LinkError names what is known where it is not among that."""
     if text not in known:
-        raise LinkError(f"{name} is {text!r}, and one of {', '.join(known)} is wanted")
+        raise LinkError(f"{name} is {text!r}: expected one of {', '.join(known)}")
     return text
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from minibatch.analysis.registry.accelerators import Accelerator, find_accelerator
-from minibatch.analysis.registry.models import bundled_shape, load_models
+from minibatch.analysis.registry.claims import find_claim
+from minibatch.analysis.registry.modelled import ceilings_for
+from minibatch.analysis.registry.models import Model, bundled_shape, known_model
 from minibatch.recording.schema import Clock
 from minibatch.roofline.ceilings import Ceilings, check_memory, kv_blocks_beside_weights
 from minibatch.roofline.costs import ModelShape
@@ -14,7 +16,7 @@ from minibatch.scheduling.config import SchedulerConfig
 NUMBERS_OF_DEVICES = (1, 2, 4, 8)
 """What one machine usually has."""
 
-USABLE_MEMORY = 0.9
+USABLE_MEMORY = find_claim("vllm-memory-share").value / 100
 """What of the memory a pool is sized for: activations and the runtime need some (vLLM's gpu_memory_utilization)."""
 
 _FEWEST_BLOCKS = 64
@@ -41,24 +43,31 @@ class MachineChoice:
         return None if self.accelerator is None else find_accelerator(self.accelerator)
 
     @property
+    def known(self) -> Model | None:
+        """The model by its sizes; None of one that must be looked for first, or that can't be modelled (`check`)."""
+        try:
+            return known_model(self.model.removeprefix("random:"))
+        except ValueError:
+            return None
+
+    @property
     def ceilings(self) -> Ceilings | None:
-        """Those of the accelerators together; of this machine nobody knows them before they are measured."""
-        sheet = self.sheet
-        return None if sheet is None else sheet.ceilings(num_devices=self.num_devices)
+        """Those of the accelerators together; those of this machine are unknown until they are measured."""
+        return None if self.accelerator is None else ceilings_for(self.known, self.accelerator, self.num_devices)
 
     @property
     def shape(self) -> ModelShape | None:
         """The model's sizes, in the accelerator's dtype or 16 bits; None of one that must be looked for first."""
-        dtype = "bfloat16" if self.sheet is None else self.sheet.dtypes[0]
+        ceilings = self.ceilings
+        dtype = "bfloat16" if ceilings is None else ceilings.dtype
         if self.model == "bundled":
             return bundled_shape(dtype)
-        registered = load_models().get(self.model.removeprefix("random:"))
-        return None if registered is None else registered.shape(dtype)
+        return None if (known := self.known) is None else known.shape(dtype)
 
     @property
     def key(self) -> str:
         """For keys of widgets that start from other values on another machine; "" where they are the scenario's own."""
-        known = self.accelerator or self.model in load_models()
+        known = self.accelerator or (self.clock == "modelled" and self.known)
         return f"{self.accelerator} {self.num_devices} {self.model}" if known else ""
 
     def kv_blocks(self, block_size: int) -> int | None:
@@ -69,7 +78,8 @@ class MachineChoice:
         return kv_blocks_beside_weights(USABLE_MEMORY * ceilings.memory_bytes, shape, block_size)
 
     def check(self, config: SchedulerConfig) -> None:
-        """What the engine would refuse and can be known without it: ValueError says it in a sentence."""
+        """What the engine would reject and can be known without it: ValueError says it in a sentence."""
+        known_model(self.model.removeprefix("random:"))
         ceilings, shape = self.ceilings, self.shape
         if shape is None:
             return

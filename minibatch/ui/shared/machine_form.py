@@ -10,16 +10,17 @@ import streamlit as st
 
 from minibatch.analysis.registry.accelerators import load_accelerators
 from minibatch.analysis.registry.claims import Claim, scaled, standings_explained
-from minibatch.analysis.registry.models import load_models
 from minibatch.recording.schema import Clock
 from minibatch.ui.shared.begins import begins, choose
 from minibatch.ui.shared.choices import models_offered
+from minibatch.ui.shared.kept_file import kept_file
 from minibatch.ui.shared.machine import MachineChoice, devices_key, fewest_devices, numbers_of_devices
+from minibatch.ui.shared.uploads import kept_config
 
 ANOTHER = "another one"
 HERE_NAME = "this machine"
 _CLOCK_HELP = "Measured: the model runs here. Modelled: durations follow from a roofline, and nothing is computed."
-_DEVICES_HELP = "So many of them share the model in tensor parallel. Offered are those that divide its heads evenly."
+_DEVICES_HELP = "Devices that share the model (tensor parallel). Only numbers that divide its heads evenly are offered."
 
 Figure = tuple[str, str, str, str]
 """What it is, the figure in words, the word of how sure it is (or ""), and its source."""
@@ -35,12 +36,22 @@ def machine_form() -> MachineChoice:
     accelerator = _accelerator() if clock == "modelled" else None
     model = choose("Model", [*models_offered(clock), ANOTHER], "model", state_key=f"model {clock}")
     if model == ANOTHER:
-        model = st.text_input("Hub name or local folder", key="model name", persist_state="session").strip()
+        model = another_model("model", clock)
     num_devices = 1 if accelerator is None else _num_devices(accelerator, model)
     machine = MachineChoice(model, clock, accelerator, num_devices)
     if clock == "modelled" and (figures := published(machine)):
         st.html(figures_html(figures, "Of each device, as published" if num_devices > 1 else "As published"))
     return machine
+
+
+def another_model(key: str, clock: Clock) -> str:
+    """A model that is not in the list; durations are modelled from its config.json alone, which may be brought."""
+    if clock == "modelled":
+        brought = kept_file("The model's config.json", f"{key} config", type="json")
+        if brought is not None:
+            return str(kept_config(brought[1]))
+    label = "Hub name or local folder" if clock == "measured" else "Or a config.json or folder on this machine"
+    return st.text_input(label, key=f"{key} name", persist_state="session").strip()
 
 
 def _accelerator() -> str | None:
@@ -50,7 +61,7 @@ def _accelerator() -> str | None:
 
 
 def _accelerator_help() -> str:
-    """Where all the figures are from: for who can't point at one."""
+    """Where all the figures are from, for readers without a pointer."""
     sources = "\n".join(
         f"- {known.title}: {'; '.join(part for part in (known.source(), known.note) if part)}"
         for known in load_accelerators().values()
@@ -75,7 +86,7 @@ def published(machine: MachineChoice) -> list[Figure]:
         if machine.num_devices > 1:
             link = scaled(sheet.link_bytes_per_s, "B/s")
             figures.append(("Link, one direction", link, *_standing(sheet.link)))
-    model, shape = load_models().get(machine.model), machine.shape
+    model, shape = machine.known, machine.shape
     if model and shape:
         standing = "" if model.confidence == "primary" else model.confidence
         source = f"{model.source}, checked {model.checked}"

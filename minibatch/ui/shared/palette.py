@@ -18,7 +18,7 @@ class Theme:
 
     Attributes:
         ink: text and lines that matter; `muted` text beside it; `faint` lines behind it.
-        lane: ground of a slot that nobody holds.
+        lane: ground of a slot that no request holds.
         good, bad: text that says right and wrong.
         phases: fill of each column of a ledger, by its name.
         scale: 1, or more for a projector.

@@ -35,7 +35,7 @@ def _of_accelerator(machine: MachineChoice, workload: str, knobs: dict[str, Any]
     """A pool that fits and that the slots can fill, and a budget at which the weights are not all that takes time."""
     ceilings, fit = machine.ceilings, machine.kv_blocks(knobs["block_size"])
     if ceilings is None or machine.shape is None or not fit:
-        return {}  # the weights don't fit: the refusal says so
+        return {}  # the weights don't fit: the rejection says so
     slots = _SLOTS if workload in _LONGEST else knobs["max_num_seqs"]
     longest = min(_LONGEST.get(workload, knobs["max_model_len"]), machine.shape.n_positions, fit * knobs["block_size"])
     # A matrix product of T tokens in 16 bits has an intensity of about T FLOP/byte.

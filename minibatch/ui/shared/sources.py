@@ -67,7 +67,7 @@ def open_file(path: Path) -> Shown:
 
 
 def open_upload(data: bytes, name: str) -> Shown:
-    """A file that somebody sent. RecordingError says what is wrong with it."""
+    """An uploaded file. RecordingError says what is wrong with it."""
     digest = hashlib.sha256(data).hexdigest()
     return Shown(digest, _parse(digest, data, name), digest)
 

@@ -28,7 +28,7 @@ def title(header: Header) -> str:
 
 
 def watch(header: Header) -> str:
-    """What there is to see, or of traffic what it is and how it was changed; "" where nobody has said."""
+    """What there is to see, or of traffic what it is and how it was changed; "" where neither is known."""
     if header.scenario in SCENARIOS:
         return SCENARIOS[header.scenario].watch
     said = header.scenario
@@ -42,6 +42,22 @@ def watch(header: Header) -> str:
 def sentence_case(text: str) -> str:
     """`text` as a sentence begins."""
     return text[:1].upper() + text[1:]
+
+
+def rejected_in_words(recordings: Sequence[Recording]) -> str:
+    """A sentence where requests were rejected: what is counted in means, and what is not; else ""."""
+    counts = {
+        recording.header.policy: sum(request.finish_reason == "rejected" for request in recording.requests)
+        for recording in recordings
+    }
+    if not any(counts.values()):
+        return ""
+    of = plural(len(recordings[0].requests), "request")
+    if len(set(counts.values())) == 1:
+        words = f"{next(iter(counts.values())):,} of {of} rejected"
+    else:
+        words = f"Of {of} rejected: {', '.join(f'{number:,} by {policy}' for policy, number in counts.items())}"
+    return f"{words}; latencies are of those that were served."
 
 
 def provenance(header: Header) -> str:

@@ -1,4 +1,4 @@
-"""Files that somebody brings: kept as bytes, and on disk only for as long as something reads them."""
+"""Uploaded files: kept as bytes, and on disk only for as long as something reads them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from minibatch.recording.storage import write_atomically
+from minibatch.roofline.ceilings import default_cache_dir
 
 MOST_BYTES = 200 << 20
 """Of a trace that the page takes, packed or not: a day of a busy service."""
@@ -25,7 +28,7 @@ class Upload:
 
     @contextmanager
     def as_file(self) -> Iterator[Path]:
-        """A copy on disk, gone afterwards. A ValueError that names it loses the folder, which tells nobody anything."""
+        """A copy on disk, gone afterwards. A ValueError that names it loses the folder, which says nothing."""
         with TemporaryDirectory(prefix="minibatch-") as folder:
             path = Path(folder, self.name)
             try:
@@ -38,6 +41,15 @@ class Upload:
                 yield path
             except ValueError as error:
                 raise ValueError(str(error).replace(f"{folder}{os.sep}", "")) from error
+
+
+def kept_config(data: bytes) -> Path:
+    """A model's config.json on disk under what it holds, so that a run and its knobs find it again."""
+    path = default_cache_dir() / "configs" / f"{sha256(data).hexdigest()[:12]}.json"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, data)
+    return path
 
 
 def upload_of(name: str, data: bytes) -> Upload:

@@ -34,16 +34,16 @@ class WorkloadChoice:
 
     @property
     def missing(self) -> str:
-        """What somebody must still bring, as a sentence, or ""."""
+        """What is still missing, as a sentence, or ""."""
         if self.name == TYPED and not self.prompts:
             return "No prompt is typed: write at least one in the sidebar."
         if self.name == TRACE and self.traffic and not self.traffic.upload and not self.traffic.problem:
-            return "No trace is chosen: bring a file in the sidebar."
+            return "No trace is chosen: upload a file in the sidebar."
         return ""
 
 
 def workload_form() -> WorkloadChoice:
-    name = choose("WorkloadChoice", list(_TITLES), "scenario", _TITLES.__getitem__)
+    name = choose("Workload", list(_TITLES), "scenario", _TITLES.__getitem__)
     if name == DRAWN:
         return WorkloadChoice(name, traffic=drawn_form())
     if name == TRACE:

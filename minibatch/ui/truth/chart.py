@@ -119,8 +119,8 @@ def errors_html(fitted: Calibration) -> str:
         for name, error in fitted.errors().items()
     ]
     caption = (
-        f"Errors of modelled against measured time. Measured once more, one and the same step differs by "
-        f"{percent(fitted.spread)} % (half the distance of the quartiles of its runs, median of all steps)."
+        f"Errors of modelled against measured time. Repeated measurements of the same step differ by "
+        f"{percent(fitted.spread)} % (half the interquartile range, median over steps)."
     )
     return _table(("steps held out", "median error", "90 % of them below"), rows, caption)
 

@@ -33,6 +33,11 @@ LEFT_OUT = (
     "within a batch, that some sizes of matrices suit the kernels better than others, what the caches still hold "
     "from the iteration before, and whatever else the machine was doing."
 )
+BARE = (
+    "An accelerator by its data sheet is not calibrated: its modelled times are those of a bare roofline, in which "
+    "every kernel reaches its ceiling and nothing else takes time. A real engine takes longer. Trust the shape of "
+    "such curves, and read their times as the best case."
+)
 _TICKET = "calibration ticket"
 
 
@@ -43,8 +48,9 @@ def page() -> None:
     st.html("<h1 class='mb-brand'>Minibatch</h1>")
     st.html(
         "<div class='mb-head'><h1>How true is this?</h1><p class='mb-watch'>Modelled durations come from a formula. "
-        "Here it meets steps of the real engine that it was not fitted to.</p></div>"
+        "Here it is compared with steps of the real engine that it was not fitted to.</p></div>"
     )
+    st.html(f"<p class='mb-watch'>{BARE}</p>")
     found = _remembered()
     _calibration()
     if not found:
@@ -83,7 +89,7 @@ def _truth(fitted: Calibration, look: Theme) -> None:
     )
     st.container(width=WIDTH).altair_chart(truth_chart(frame, look), theme=None)
     st.html(f"<h2>Errors by kind of step</h2>{errors_html(fitted)}")
-    st.html(f"<h2>Where it is most wrong</h2>{worst_html(frame)}")
+    st.html(f"<h2>Largest errors</h2>{worst_html(frame)}")
     st.html(f"<h2>What it leaves out</h2><p class='mb-watch'>{LEFT_OUT}</p>")
 
 

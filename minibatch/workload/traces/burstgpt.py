@@ -26,5 +26,7 @@ class BurstGPT:
     def rows(self, file: TraceFile, count_tokens: CountTokens | None) -> Iterator[TraceRow]:
         for timestamp, prompt, response in csv_rows(file, _COLUMNS):
             output = tokens(response, "Response tokens", least=0)
-            if output:
+            if not output:
+                file.notes.counts["failed request", "(no response tokens) left out"] += 1
+            else:
                 yield TraceRow(seconds(timestamp, "Timestamp"), tokens(prompt, "Request tokens"), output)

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from minibatch.workload.traces.notes import Notes
+
 MAX_BYTES = 2 << 30
 """Most bytes of a file, packed and unpacked."""
 MAX_LINE = 1 << 20
@@ -24,10 +26,12 @@ class TraceFile:
 
     Attributes:
         line: number of the line being read, from 1; a reader of chunks counts for itself.
+        notes: what the reader of a format decided and left out.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
         self.line = 0
+        self.notes = Notes()
         self._stream = stream
         self._left = MAX_BYTES
 

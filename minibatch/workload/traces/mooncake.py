@@ -1,6 +1,6 @@
 """Mooncake's traces: JSON lines with timestamp (ms), input_length, output_length, hash_ids.
 
-The hashes, one a block of 512 prompt tokens, say which prompts begin alike; they are not read. From
+The hashes, one a block of 512 prompt tokens, say which prompts begin alike; they are kept with each row. From
 GitHub, kvcache-ai/Mooncake (Apache-2.0): Qin et al., "Mooncake", FAST 2025.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from minibatch.workload.traces.file import TraceFile
-from minibatch.workload.traces.row import CountTokens, TraceRow, seconds, tokens
-from minibatch.workload.traces.tables import LENGTHS_AND_TIMES, begins_at_fraction, is_timed_jsonl, json_rows
+from minibatch.workload.traces.row import CountTokens, TraceRow
+from minibatch.workload.traces.timed_jsonl import is_timed_jsonl, time_unit_of, timed_rows
 
 
 class Mooncake:
@@ -18,9 +18,7 @@ class Mooncake:
     from_first = True
 
     def fits(self, head: str) -> bool:
-        return is_timed_jsonl(head) and not begins_at_fraction(head)
+        return is_timed_jsonl(head) and time_unit_of(head)[0] == "ms"
 
     def rows(self, file: TraceFile, count_tokens: CountTokens | None) -> Iterator[TraceRow]:
-        for timestamp, prompt, output in json_rows(file, LENGTHS_AND_TIMES):
-            arrival_s = seconds(timestamp, "timestamp") / 1000
-            yield TraceRow(arrival_s, tokens(prompt, "input_length"), tokens(output, "output_length"))
+        yield from timed_rows(file, count_tokens, "times in milliseconds", 1000)

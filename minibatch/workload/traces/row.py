@@ -19,11 +19,15 @@ class TraceError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TraceRow:
-    """One request: when it arrived, in seconds from the trace's start, and how long it was."""
+    """One request: when it arrived, in seconds from the trace's start, and how long it was.
+
+    `hash_ids` has one number a block of its prompt, where the trace says which prompts begin alike.
+    """
 
     arrival_s: float
     prompt_tokens: int
     output_tokens: int
+    hash_ids: tuple[int, ...] = ()
 
 
 class TraceFormat(Protocol):
@@ -44,6 +48,15 @@ class TraceFormat(Protocol):
     def rows(self, file: TraceFile, count_tokens: CountTokens | None) -> Iterator[TraceRow]:
         """The requests in the file's order, times in seconds; ValueError says what is wrong in the current line."""
         ...
+
+
+def tokens_in(text: str, file: TraceFile, count_tokens: CountTokens | None) -> int:
+    """How many tokens a text of the file has; ValueError where there is no tokenizer."""
+    if count_tokens is None:
+        raise ValueError("holds texts, and their lengths depend on a tokenizer: choose a model that has one")
+    file.notes.has_texts = True
+    # Lone halves of surrogate pairs occur in the wild, and no tokenizer takes them.
+    return count_tokens(text.encode(errors="replace").decode())
 
 
 def tokens(value: object, name: str, least: int = 1) -> int:

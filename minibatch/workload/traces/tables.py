@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from minibatch.reading.values import parse_json
 from minibatch.workload.traces.file import TraceFile
 from minibatch.workload.traces.row import shown
 
@@ -38,34 +37,20 @@ def csv_rows(file: TraceFile, columns: Sequence[str], optional: Sequence[str] = 
         raise ValueError(f"not CSV ({error}): repair or remove it") from error
 
 
-def json_rows(file: TraceFile, fields: Sequence[str]) -> Iterator[list[Any]]:
-    """The values of these fields in every line, each of which is a JSON object."""
+def json_rows(file: TraceFile, fields: Sequence[str], optional: Sequence[str] = ()) -> Iterator[list[Any]]:
+    """The values of `optional` and `fields` in every line, a JSON object; None for an optional one that is missing."""
     for line in file.lines():
         if not line.strip():
             continue
         try:
-            data: Any = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            data: Any = parse_json(line, odd_numbers=True)
+        except ValueError as error:
             raise ValueError("not JSON: write one object a line, or remove it") from error
         if not isinstance(data, dict):
             raise ValueError(f"{shown(data)} is not a JSON object: write one a line")
         if missing := [field for field in fields if field not in data]:
             raise ValueError(f"there is no {missing[0]!r}: each line needs {', '.join(fields)}")
-        yield [data[field] for field in fields]
-
-
-LENGTHS_AND_TIMES = ("timestamp", "input_length", "output_length")
-"""The fields that Mooncake's traces and vLLM's timed traces both have."""
-
-
-def is_timed_jsonl(head: str) -> bool:
-    """Whether a file that begins like this is JSON lines with these fields."""
-    return head.lstrip().startswith("{") and all(f'"{field}"' in head for field in LENGTHS_AND_TIMES)
-
-
-def begins_at_fraction(head: str) -> bool:
-    """Whether the first timestamp is written with a fraction, as only seconds are."""
-    return re.search(r'"timestamp"\s*:\s*[0-9]+[.eE]', head) is not None
+        yield [data.get(field) for field in (*optional, *fields)]
 
 
 def _names(cells: list[str]) -> list[str]:

@@ -88,11 +88,7 @@ def test_an_unknown_claim_is_rejected_in_a_sentence() -> None:
 
 
 def test_every_claim_is_used_or_says_why_it_is_there() -> None:
-    used = {
-        claim.id
-        for accelerator in load_accelerators().values()
-        for claim in (accelerator.flops, accelerator.bandwidth, accelerator.memory, accelerator.link)
-    }
+    used = {claim.id for accelerator in load_accelerators().values() for claim in accelerator.claims}
     for claim in load_claims().values():
         assert (claim.id in used) != bool(claim.reason), f"{claim.id}: used, or with a reason"
 

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minibatch.analysis.metrics import compute_metrics
-from minibatch.analysis.slo import Goodput, Slo, goodput_of
-from minibatch.analysis.sweeps.alerts import Alarm, Thresholds, alerts, busy_share
+from minibatch.analysis.slo import Goodput, Slo
+from minibatch.analysis.summarise import summarise
+from minibatch.analysis.summary_metrics import summary_goodput, summary_metrics
+from minibatch.analysis.sweeps.alerts import Alarm, Thresholds, alerts
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import record, requests_of
 
@@ -97,12 +99,17 @@ def test_alerts_of_a_run():
     """Six requests for two slots and four blocks; the last iterations are busy with what was dropped."""
     recording = run([(3, 4)] * 6, block_size=2, num_kv_blocks=4)
     metrics = compute_metrics(recording)
-    found = alerts(metrics, busy=busy_share(recording), goodput=goodput_of(recording, Slo(ttft_ms=1.5)))
+    summary = summarise(recording)
+    found = alerts(
+        metrics,
+        busy=summary_metrics(summary)["busy"],
+        goodput=summary_goodput(summary, Slo(ttft_ms=1.5)),
+    )
     assert [alert.alarm for alert in found] == [Alarm.QUEUE_TIME, Alarm.PREEMPTIONS]
     assert f"{metrics['num_preemptions']} preemptions for 6 completed requests" in found[1].sentence
 
 
 def test_the_busy_share_leaves_out_the_gaps():
     """1.3 and 1.1 ms, and the same again from 10 ms on: 4.8 of 12.4 ms."""
-    assert busy_share(run([(3, 2), (3, 2, 10.0)])) == pytest.approx(4.8 / 12.4)
-    assert busy_share(run([(12, 8)])) is None
+    assert summary_metrics(summarise(run([(3, 2), (3, 2, 10.0)])))["busy"] == pytest.approx(4.8 / 12.4)
+    assert summary_metrics(summarise(run([(12, 8)])))["busy"] is None

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minibatch.analysis.sweeps.knee import Found, Knee, closed_loop_knee, open_loop_knee, rates_over_arrivals
+from minibatch.analysis.summarise import summarise
+from minibatch.analysis.summary_metrics import summary_rates
+from minibatch.analysis.sweeps.knee import Found, Knee, closed_loop_knee, open_loop_knee
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import engine_of, header_of, record, requests_of
 
@@ -133,22 +135,22 @@ def test_what_is_no_sweep_is_rejected_with_a_sentence(find, load, throughput, la
 
 def test_rates_of_a_run_that_keeps_up():
     """Every 2 ms one of 1.1 ms, up to 20 ms: 12, 14 … 20 come in its second half; 11.1, 13.1 … 19.1 end."""
-    assert rates_over_arrivals(record(*one_at_a_time(11, 2.0, 1))) == pytest.approx((500, 500))
+    assert summary_rates(summarise(record(*one_at_a_time(11, 2.0, 1)))) == pytest.approx((500, 500))
 
 
 def test_rates_of_a_run_that_falls_behind():
     """Every ms one of 2.2 ms, up to 10 ms: 6 … 10 come in its second half; the ends are 6.6 and 8.8."""
-    assert rates_over_arrivals(record(*one_at_a_time(11, 1.0, 2))) == pytest.approx((1000, 400))
+    assert summary_rates(summarise(record(*one_at_a_time(11, 1.0, 2)))) == pytest.approx((1000, 400))
 
 
-def test_rates_of_a_run_cut_short_count_up_to_its_end():
-    """Four iterations, 4.4 ms: 3 and 4 come after 2.2 ms; 4.4 ends."""
+def test_rates_of_a_run_cut_short_count_up_to_its_last_arrival():
+    """Four iterations, 4.4 ms: the last arrival is at 4; 3 and 4 come after 2 ms, and one ends at 2.2."""
     engine = engine_of(*one_at_a_time(11, 1.0, 2))
     for _ in range(4):
         engine.step()
-    rates = rates_over_arrivals(engine.recording(header_of(engine)))
-    assert rates == pytest.approx((2 / 2.2e-3, 1 / 2.2e-3))
+    rates = summary_rates(summarise(engine.recording(header_of(engine))))
+    assert rates == pytest.approx((2 / 2e-3, 1 / 2e-3))
 
 
 def test_no_rates_without_a_span():
-    assert rates_over_arrivals(record(*one_at_a_time(3, 0.0, 1))) is None
+    assert summary_rates(summarise(record(*one_at_a_time(3, 0.0, 1)))) is None

@@ -36,7 +36,7 @@ def test_an_exported_page_plays_offline_with_everything_in_it(
 ) -> None:
     watched = open_player(context, f"{address}/?recording=hostile")
     with watched.page.expect_download(timeout=SECONDS) as download:
-        watched.page.get_by_text("Take it away").click()
+        watched.page.get_by_text("Export", exact=True).click()
         watched.page.get_by_role("button", name="Page that plays offline (.html)").click()
     path = tmp_path / "page.html"
     download.value.save_as(path)

@@ -55,7 +55,7 @@ def test_slot_bars_sum_to_the_run(pair: Pair) -> None:
 
 def test_bars_share_one_scale_and_say_what_was_measured(pair: Pair) -> None:
     modelled = replace(pair[1], header=replace(pair[1].header, clock="modelled"))
-    html = ledger_bars_html(slot_time_rows((pair[0], modelled)), "Time of a mean slot.", theme("light"))
+    html = ledger_bars_html(slot_time_rows((pair[0], modelled)), "Slot time, mean over all slots.", theme("light"))
     static, continuous = re.findall(r"<tr>.*?</tr>", html)
     assert sum(widths(static)) == pytest.approx(100, abs=1e-3)
     assert sum(widths(continuous)) == pytest.approx(100 * 50 / 60, abs=1e-3)
@@ -63,7 +63,7 @@ def test_bars_share_one_scale_and_say_what_was_measured(pair: Pair) -> None:
     assert "modelled" in continuous
     assert "<th scope='row'>static</th>" in static
     assert "<td>60.0 ms</td>" in static
-    assert "<caption>Time of a mean slot.</caption>" in html
+    assert "<caption>Slot time, mean over all slots.</caption>" in html
 
 
 def widths(row: str) -> list[float]:

@@ -106,7 +106,7 @@ def test_a_run_comes_back_as_the_values_of_its_widgets(scenario: str | None) -> 
 def test_only_models_that_are_offered_stand_in_a_link(model: str) -> None:
     assert run_link({**JOB, "model": model}, knob_preset("chat")) is None
     assert {run_link({**JOB, "model": model}, knob_preset("chat"))["model"] for model in MODELS} == set(MODELS)  # type: ignore[index]
-    with pytest.raises(LinkError, match="and one of bundled, random:gpt2"):
+    with pytest.raises(LinkError, match="expected one of bundled, random:gpt2"):
         widget_values({"scenario": "chat", "model": model}, [])
 
 
@@ -115,19 +115,19 @@ def test_only_models_that_are_offered_stand_in_a_link(model: str) -> None:
     [
         ({"recording": "<b>gone</b>"}, "the link names the recording '<b>gone</b>', which is not here"),
         ({"recording": "../here/chat"}, "the link names the recording '../here/chat', which is not here"),
-        ({"scenario": "chess"}, f"scenario is 'chess', and one of {', '.join([*SCENARIOS, TYPED, DRAWN])} is wanted"),
-        ({"scenario": "chat", "clock": "guessed"}, "clock is 'guessed', and one of measured, modelled is wanted"),
-        ({"scenario": "chat", "block_size": "large"}, "block_size is 'large', and a whole number is wanted"),
-        ({"scenario": "chat", "block_size": "1.5"}, "block_size is '1.5', and a whole number is wanted"),
-        ({"scenario": "chat", "block_size": ""}, "block_size is '', and a whole number is wanted"),
-        ({"scenario": "chat", "num_kv_blocks": "1e300"}, "num_kv_blocks is '1e300', and a whole number is wanted"),
-        ({"scenario": "chat", "watermark": "nan"}, "watermark is 'nan', and a number is wanted"),
-        ({"scenario": "chat", "max_wait": "-inf"}, "max_wait is '-inf', and a number is wanted"),
-        ({"scenario": "chat", "kv_layout": "heap"}, "kv_layout is 'heap', and one of paged, contiguous is wanted"),
-        ({"scenario": "chat", "mix_prefill": "yes"}, "mix_prefill is 'yes', and one of true, false is wanted"),
-        ({"scenario": "chat", "seed": "-3"}, "seed is '-3', and at least 0 is wanted"),
-        ({"scenario": "chat", "temperature": "-0.1"}, "temperature is '-0.1', and at least 0 is wanted"),
-        ({"scenario": TYPED, "max_tokens": "0"}, "max_tokens is '0', and at least 1 is wanted"),
+        ({"scenario": "chess"}, f"scenario is 'chess': expected one of {', '.join([*SCENARIOS, TYPED, DRAWN])}"),
+        ({"scenario": "chat", "clock": "guessed"}, "clock is 'guessed': expected one of measured, modelled"),
+        ({"scenario": "chat", "block_size": "large"}, "block_size is 'large': expected a whole number"),
+        ({"scenario": "chat", "block_size": "1.5"}, "block_size is '1.5': expected a whole number"),
+        ({"scenario": "chat", "block_size": ""}, "block_size is '': expected a whole number"),
+        ({"scenario": "chat", "num_kv_blocks": "1e300"}, "num_kv_blocks is '1e300': expected a whole number"),
+        ({"scenario": "chat", "watermark": "nan"}, "watermark is 'nan': expected a number"),
+        ({"scenario": "chat", "max_wait": "-inf"}, "max_wait is '-inf': expected a number"),
+        ({"scenario": "chat", "kv_layout": "heap"}, "kv_layout is 'heap': expected one of paged, contiguous"),
+        ({"scenario": "chat", "mix_prefill": "yes"}, "mix_prefill is 'yes': expected one of true, false"),
+        ({"scenario": "chat", "seed": "-3"}, "seed is '-3': expected at least 0"),
+        ({"scenario": "chat", "temperature": "-0.1"}, "temperature is '-0.1': expected at least 0"),
+        ({"scenario": TYPED, "max_tokens": "0"}, "max_tokens is '0': expected at least 1"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_a_sentence(parameters: dict[str, str], sentence: str) -> None:

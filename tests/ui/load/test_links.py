@@ -45,16 +45,16 @@ def test_a_trace_has_no_link_and_a_page_without_one_sets_nothing() -> None:
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"sweep": "<b>"}, "sweep is '<b>', and one of chat, thrashing is wanted"),
+        ({"sweep": "<b>"}, "sweep is '<b>': expected one of chat, thrashing"),
         (
             {"policies": "static,magic"},
-            "policies is 'magic', and one of static, dynamic, continuous, chunked is",
+            "policies is 'magic': expected one of static, dynamic, continuous, chunked",
         ),
-        ({"num_requests": "99999"}, "num_requests is '99999', and at most 2,000 is wanted"),
-        ({"share": "0"}, "share is '0', and at least 1 is wanted"),
+        ({"num_requests": "99999"}, "num_requests is '99999': expected at most 2,000"),
+        ({"share": "0"}, "share is '0': expected at least 1"),
         ({"slo": "ttft:fast"}, "slo: 'fast' in 'ttft:fast' is not a number: write milliseconds, as in ttft:200"),
-        ({"tensor_parallel": "3"}, "tensor_parallel is '3', and one of 1, 2, 4, 8 is wanted"),
-        ({"watermark": "high"}, "watermark is 'high', and a number is wanted"),
+        ({"tensor_parallel": "3"}, "tensor_parallel is '3': expected one of 1, 2, 4, 8"),
+        ({"watermark": "high"}, "watermark is 'high': expected a number"),
     ],
 )
 def test_what_makes_no_sense_is_a_sentence(parameters: dict[str, str], sentence: str) -> None:

@@ -70,16 +70,19 @@ def test_lengths_and_arrivals_are_those_of_a_trace(name: str) -> None:
     demand = plan_of(brought(LINES[name])).spec.demand
     assert (demand.prompt_tokens, demand.output_tokens) == ((37, 37), (4, 2))
     assert demand.times == (0, 1)
-    assert demand.words.endswith(" t, 2 requests, arrivals scaled from 0.5/s to each load")
+    assert demand.words.endswith(", arrivals scaled from 0.5/s to each load")
     drawn = plan_of(brought(LINES[name], with_times=False, length_scale=2.0, num_requests=1)).spec.demand
     assert (drawn.prompt_tokens, drawn.times) == ((74,), ())
-    assert drawn.words.endswith(" t, 1 request, lengths x 2")
+    assert " t, 1 request, lengths x 2" in drawn.words
 
 
 def test_texts_are_counted_and_have_no_arrivals() -> None:
     demand = plan_of(brought(SHAREGPT, with_times=False)).spec.demand
     assert demand.longest > 3
-    assert demand.words == "ShareGPT trace t, 1 request, tokens as the bundled tokenizer counts them"
+    assert demand.words == (
+        "ShareGPT trace t, 1 request, the first question and answer of each conversation, "
+        "tokens as the bundled tokenizer counts them"
+    )
     with pytest.raises(ValueError, match="all requests at one time"):
         plan_of(brought(SHAREGPT))
 

@@ -15,6 +15,7 @@ import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
+from minibatch.recording.part import part_of
 from minibatch.recording.schema import Recording
 from minibatch.ui.shared import jobs
 from minibatch.ui.shared.jobs import Ticket
@@ -45,7 +46,7 @@ class Engine:
         self.jobs.append(job)
         on_progress(SimpleNamespace(policy="static", policy_index=0, num_policies=2, num_finished=12, num_requests=32))
         for snapshot in self.snapshots:
-            on_snapshot(lambda snapshot=snapshot: snapshot)
+            on_snapshot(lambda snapshot=snapshot: [part_of(recording) for recording in snapshot])
         self.started.set()
         while not self.gate.wait(0.005) and not should_stop():
             pass
@@ -56,7 +57,7 @@ class Engine:
 
 
 def open_app(**parameters: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "minibatch" / "ui" / "script.py"), default_timeout=60)
     app.query_params.update(parameters)
     return rerun(app)
 
@@ -107,7 +108,7 @@ def choose_recording(app: AppTest, index: int) -> None:
 
 def take_away(app: AppTest) -> AppTest:
     """Open what holds the downloads."""
-    app.session_state["take it away"] = True
+    app.session_state["export"] = True
     return rerun(app)
 
 

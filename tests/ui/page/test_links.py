@@ -45,8 +45,8 @@ def test_a_link_opens_its_recording_at_its_moment(bundled: Path) -> None:
     ("parameters", "reason"),
     [
         ({"recording": IMAGE}, f"the link names the recording &#x27;{IMAGE}&#x27;, which is not here"),
-        ({"scenario": "chat", "seed": "<b>"}, "seed is &#x27;&lt;b&gt;&#x27;, and a whole number is wanted"),
-        ({"scenario": "chat", "model": "/etc"}, "model is &#x27;/etc&#x27;, and one of bundled, "),
+        ({"scenario": "chat", "seed": "<b>"}, "seed is &#x27;&lt;b&gt;&#x27;: expected a whole number"),
+        ({"scenario": "chat", "model": "/etc"}, "model is &#x27;/etc&#x27;: expected one of bundled, "),
     ],
 )  # fmt: skip
 def test_a_link_that_makes_no_sense_is_one_sentence(parameters: dict[str, str], reason: str) -> None:

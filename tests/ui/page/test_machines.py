@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -16,6 +18,7 @@ from minibatch.ui.shared.engine_job import engine_job
 from minibatch.ui.shared.machine import HERE, MachineChoice, fewest_devices, numbers_of_devices
 from minibatch.ui.shared.machine_form import figures_html
 from minibatch.ui.shared.presets import knob_preset
+from minibatch.ui.shared.uploads import kept_config
 from minibatch.workload.scenarios import SCENARIOS
 from tests.ui.page.driving import Engine, choose_run, finish, html, notices, open_app, payload, press, rerun
 from tests.ui.recordings import IMAGE, static
@@ -76,10 +79,10 @@ def test_a_link_restores_accelerator_devices_and_model(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("link", "reason"),
     [
-        ({"accelerator": "H100"}, "accelerator is 'H100', and clock=modelled is wanted with it"),
-        ({"clock": "modelled", "accelerator": "<b>"}, "accelerator is '<b>', and one of H100, "),
-        ({"clock": "modelled", "accelerator": "H100", "tensor_parallel": "3"}, "'3', and one of 1, 2, 4, 8 is wanted"),
-        ({"model": "llama-3.1-8b"}, "model is 'llama-3.1-8b', and one of bundled, random:gpt2"),
+        ({"accelerator": "H100"}, "accelerator is 'H100': it needs clock=modelled"),
+        ({"clock": "modelled", "accelerator": "<b>"}, "accelerator is '<b>': expected one of H100, "),
+        ({"clock": "modelled", "accelerator": "H100", "tensor_parallel": "3"}, "'3': expected one of 1, 2, 4, 8"),
+        ({"model": "llama-3.1-8b"}, "model is 'llama-3.1-8b': expected one of bundled, random:gpt2"),
     ],
 )
 def test_a_link_to_a_machine_that_cannot_be_is_one_sentence(link: dict[str, str], reason: str) -> None:
@@ -101,7 +104,7 @@ def test_the_figures_are_those_of_the_registry_with_their_sources(name: str) -> 
         assert ("secondary" in text, "assumption" in text) == (
             claim.standing == "secondary", claim.standing == "assumption",
         )  # fmt: skip
-    explained = "Secondary: read in somebody else&#x27;s account of the source." in html(app)
+    explained = "Secondary: read in another account of the source." in html(app)
     assert explained == any("secondary" in text for _, text in told)
     assert "dense" in told[0][1]
     assert model.source in told[-1][0]
@@ -164,3 +167,53 @@ def test_devices_share_heads_evenly() -> None:
     assert numbers_of_devices("gpt2-xl") == (1,)  # 25 heads
     assert numbers_of_devices("gpt2") == (1, 2, 4)  # 12
     assert numbers_of_devices("somebody/else") == (1,)
+
+
+CONFIG = {
+    "model_type": "qwen3", "hidden_size": 2560, "num_hidden_layers": 36, "num_attention_heads": 32,
+    "num_key_value_heads": 8, "head_dim": 128, "intermediate_size": 9728, "vocab_size": 151936,
+    "max_position_embeddings": 40960, "tie_word_embeddings": True, "torch_dtype": "bfloat16",
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("bundled")
+def test_a_model_is_modelled_by_its_config_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    engine = Engine(monkeypatch, [static()])
+    engine.gate.set()
+    app = modelled(choose_run(open_app()), "H100-PCIe", "another one")
+    app.text_input(key="model name").set_value(str(tmp_path))
+    rerun(app)
+    assert "8.04 GB" in html(app)
+    finish(rerun(app), press(app))
+    with engine_job(engine.jobs[0]) as prepared:
+        session = Session(prepared)
+    assert session.shape.kv_bytes_per_token == 147_456
+    assert session.ceilings == load_accelerators()["H100-PCIe"].ceilings("bfloat16")
+    assert payload(app)["options"]["link"] is None
+
+
+def test_a_config_that_is_brought_is_kept_under_what_it_holds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    data = json.dumps(CONFIG).encode()
+    path = kept_config(data)
+    assert (path.read_bytes(), kept_config(data)) == (data, path)
+    assert kept_config(data + b" ") != path
+    machine = MachineChoice(str(path), "modelled", "H100")
+    assert machine.shape is not None
+    assert machine.shape.kv_bytes_per_token == 147_456
+
+
+@pytest.mark.usefixtures("bundled")
+def test_a_config_that_can_not_be_modelled_is_refused_at_the_button(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "gpt_oss"}')
+    engine = Engine(monkeypatch, [static()])
+    app = modelled(choose_run(open_app()), model="another one")
+    app.text_input(key="model name").set_value(str(tmp_path))
+    rerun(app)
+    app.button(key="run").click()
+    rerun(app)
+    assert any("experts (MoE)" in notice for notice in notices(app))
+    assert not engine.jobs

@@ -192,5 +192,5 @@ def test_bars_stand_below_their_names_with_room_for_their_numbers(shares: Reprod
 def test_words_of_how_sure_a_figure_is_are_explained(shares: Reproduction) -> None:
     assert "Secondary" not in table_html(shares)
     unsure = replace(shares, machine="opt-13b on 2 × A100 (data sheet, link secondary)")
-    assert "Secondary: read in somebody else&#x27;s account of the source." in table_html(unsure)
+    assert "Secondary: read in another account of the source." in table_html(unsure)
     assert "Assumption:" not in table_html(unsure)

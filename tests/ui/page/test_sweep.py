@@ -53,7 +53,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 SCRIPT = """
-if __name__ == "__main__":  # as in app.py
+if __name__ == "__main__":  # as in minibatch/ui/script.py
     from minibatch.ui.load import page as sweep
 
     sweep.page()
@@ -111,7 +111,7 @@ def test_a_sweep_runs_in_processes_and_an_slo_is_judged_without_running_it_again
     words = "model llama-3.1-8b in bfloat16: at every load 40 requests, prompts "
     assert f"All numbers modelled on H100 SXM 80GB (data sheet), {words}" in shown
     assert "<b>TTFT</b>: time to first token" in shown
-    assert "<b>goodput</b>: requests/s that keep all of them" in shown
+    assert "<b>goodput</b>: requests/s that meet all of them" in shown
     assert "The knee is at 32.0 requests/s" in shown
     assert len(table(app, "Every point")) == 1 + 2 * 3
     before = table(app, "Goodput frontier")
@@ -156,7 +156,7 @@ def test_what_is_done_shows_at_once_and_stays_when_the_rest_is_cancelled(monkeyp
     assert "knee" not in html(app).partition("</style>")[2]
     app.button(key="cancel sweep").click()
     rerun(app)
-    assert "1 of 6 points are done; Run goes on with the rest." in notices(finished(app))
+    assert "1 of 6 points are done; Run computes the rest." in notices(finished(app))
     gate.open.set()
     app.button(key="run sweep").click()
     finished(rerun(app))
@@ -181,19 +181,21 @@ def bring(app: AppTest, data: bytes) -> AppTest:
 def test_a_trace_is_served_at_every_load_and_what_is_scaled_is_said() -> None:
     app = open_page()
     app.radio(key="sweep lengths").set_value("of a trace")
-    assert notices(rerun(app))[-1] == "No trace is chosen: bring a file in the sidebar, under Requests."
+    assert notices(rerun(app))[-1] == "No trace is chosen: upload a file in the sidebar, under Requests."
     lines = "".join(f"{k / 2},{40 + k},8\n" for k in range(40))
     app = bring(app, f"arrival_s,prompt_tokens,output_tokens\n{lines}".encode())
     app.number_input(key="sweep trace scale").set_value(0.5)
     app.number_input(key="sweep requests chat").set_value(30)
     app.text_input(key="sweep loads rate chat").set_value("4 32")
     said = [caption.value for caption in rerun(app).caption]
-    words = "race \\_my\\_\\.csv\\, 30 requests\\, lengths x 0\\.5\\, arrivals scaled from 2\\/s to each load"
+    words = (
+        "race \\_my\\_\\.csv\\, 30 requests over 14\\.5 s\\, lengths x 0\\.5\\, arrivals scaled from 2\\/s to each load"
+    )
     assert any(words in caption and "27.2 prompt and 4.00 output tokens" in caption for caption in said)
     app.button(key="run sweep").click()
     app = finished(rerun(app))
     assert notices(app) == []
-    words = "trace _my_.csv, 30 requests, lengths x 0.5, arrivals scaled from 2/s to each load"
+    words = "trace _my_.csv, 30 requests over 14.5 s, lengths x 0.5, arrivals scaled from 2/s to each load"
     assert f"at every load {words}, seed 0" in html(app)
     offered = [row.metrics["offered"] for row in app.session_state["sweep"].found]
     assert sorted(offered) == [pytest.approx(rate * 30 / 29) for rate in (4, 4, 4, 4, 32, 32, 32, 32)]
@@ -231,7 +233,7 @@ def test_a_link_brings_the_whole_form_back() -> None:
 
 def test_a_link_that_makes_no_sense_is_one_sentence() -> None:
     app = open_page(sweep="chat", seed="<b>")
-    said = "This link can&#x27;t be followed: seed is &#x27;&lt;b&gt;&#x27;, and a whole number is wanted."
+    said = "This link can&#x27;t be followed: seed is &#x27;&lt;b&gt;&#x27;: expected a whole number."
     assert notices(app)[0] == said
     assert said not in notices(rerun(app))
 
@@ -283,18 +285,18 @@ def test_the_slo_of_a_file_is_used_until_another_is_given(file: Path) -> None:
     data = results(open_sweep("mine.parquet", file.read_bytes()), Slo(ttft_ms=40, e2el_ms=900))
     app = opened(data)
     assert "SLO: TTFT ≤ 40 ms, E2E ≤ 900 ms." in html(app)
-    assert "These limits came with the file." in [caption.value for caption in app.caption]
+    assert "These limits are from the file." in [caption.value for caption in app.caption]
     (limit,) = [field for field in app.number_input if field.label == "TTFT, ms at most"]
     limit.set_value(25.0)
     assert "SLO: TTFT ≤ 25 ms, E2E ≤ 900 ms." in html(rerun(app))
-    assert "These limits came with the file." not in [caption.value for caption in app.caption]
+    assert "These limits are from the file." not in [caption.value for caption in app.caption]
     app.get("file_uploader")[0].set_value(("mine.parquet", file.read_bytes(), "application/octet-stream"))
     assert "SLO: TTFT ≤ 500 ms, TPOT ≤ 50 ms." in html(rerun(app))
 
 
 def test_damaged_and_foreign_files_are_refused_in_a_sentence(plan: SweepPlan, file: Path, tmp_path: Path) -> None:
     (said,) = notices(opened(file.read_bytes()[:-100]))
-    assert said == "mine.parquet is not a sweep of Minibatch, or it is damaged: run the sweep again"
+    assert said.startswith("mine.parquet is not a sweep of Minibatch, or it is damaged: name another file")
     odd = SweepFile(tmp_path / "odd.parquet", described(plan.spec) | {"prompt_tokens": ["__import__('os')"] * 40})
     odd.add(row_of("static", plan.points[0].load, plan.points[0].config, run_point(plan.spec, plan.points[0])))
     with pytest.raises(ValueError, match="its numbers make no sense as a sweep"):

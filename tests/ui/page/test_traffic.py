@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from typing import Any
 
 import pytest
@@ -101,8 +102,8 @@ def test_users_who_wait_come_back_by_a_link(monkeypatch: pytest.MonkeyPatch) -> 
         ({"arrivals": "poisson:-1"}, "arrivals: rate is -1: use 0.000001 to 1,000,000 requests a second"),
         ({"prompt_lengths": "<b>"}, "prompt_lengths: unknown lengths '<b>': write one of fixed:TOKENS"),
         ({"output_lengths": "uniform:1"}, "output_lengths: lengths 'uniform:1' has 1 numbers: write uniform:LOW:HIGH"),
-        ({"num_requests": "99999"}, "num_requests is '99999', and at most 2,000 is wanted"),
-        ({"num_users": "0"}, "num_users is '0', and at least 1 is wanted"),
+        ({"num_requests": "99999"}, "num_requests is '99999': expected at most 2,000"),
+        ({"num_users": "0"}, "num_users is '0': expected at least 1"),
     ],
 )
 def test_a_link_to_traffic_that_cannot_be_is_one_sentence(link: dict[str, str], reason: str) -> None:
@@ -128,7 +129,7 @@ def test_a_trace_goes_to_the_engine_with_its_scaling_and_has_no_link(monkeypatch
     app.selectbox(key="scenario").set_value("trace")
     rerun(app)
     app.button(key="run").click()
-    assert notices(rerun(app)) == ["No trace is chosen: bring a file in the sidebar."]
+    assert notices(rerun(app)) == ["No trace is chosen: upload a file in the sidebar."]
     bring(app, "my trace.csv", CSV)
     app.number_input(key="trace_speed").set_value(2.0)
     app.number_input(key="length_scale").set_value(0.25)
@@ -140,7 +141,7 @@ def test_a_trace_goes_to_the_engine_with_its_scaling_and_has_no_link(monkeypatch
     assert payload(app)["options"]["link"] is None
     with engine_job(engine.jobs[0]) as job:
         session = Session(job)
-    assert session.scenario == "trace my trace.csv, 2 requests, from 1 s on, 2x faster, lengths x 0.25"
+    assert session.scenario == "trace my trace.csv, 2 requests over 0.5 s, from 1 s on, 2x faster, lengths x 0.25"
     assert [request.num_prompt_tokens for request in session.requests] == [5, 750]
 
 
@@ -156,7 +157,7 @@ def test_what_was_scaled_stands_above_the_player() -> None:
     finish(app, press(app))
     given = payload(app)
     assert given["title"] == "Trace a_b_.csv"
-    assert given["watch"] == "2 requests, 4x faster."
+    assert given["watch"] == "2 requests over 0.25 s, 4x faster."
     assert {run["clock"] for run in given["runs"]} == {"modelled"}
 
 
@@ -170,6 +171,36 @@ def test_every_format_is_told_by_its_looks(name: str, packed: bool) -> None:
     assert said.lower().startswith(f"{traffic_form.FORMATS[name].title}: ".lower())
     assert ("when it runs" if name == "sharegpt" else "37.0 prompt") in said
     assert len(notices(app)) == 1
+
+
+@pytest.mark.usefixtures("bundled")
+def test_the_unit_of_a_trace_is_said_and_may_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = ready(monkeypatch)
+    line = b'{"timestamp": %s, "input_length": 37, "output_length": 4}\n'
+    app = bring(choose_run(open_app()), "t", line % b"0" + line % b"2.5" + line.replace(b'"timestamp": %s, ', b""))
+    means = "on average 37.0 prompt and 4.00 output tokens."
+    why = "Times in seconds: they have fractions and come close together."
+    left = "1 line without a timestamp, taken to arrive with the line above."
+    assert captions(app) == [f"Timed trace: 3 requests in 2.50 s, {means} {why} {left}"]
+    app.selectbox(key="trace_format unit").set_value("ms")
+    (said,) = captions(rerun(app))
+    assert said == f"Mooncake trace: 3 requests in 0.00250 s, {means} Times in milliseconds. {left}"
+    finish(app, press(app))
+    assert engine.jobs[0]["traffic"].traffic["time_unit"] == "ms"
+
+
+@pytest.mark.usefixtures("bundled")
+def test_whole_conversations_may_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = ready(monkeypatch)
+    talk = [{"from": "human", "value": "a fox"}, {"from": "gpt", "value": "ran"}] * 3
+    app = bring(choose_run(open_app()), "t", json.dumps([{"conversations": talk}]).encode())
+    app.selectbox(key="trace_format taken").set_value("whole")
+    finish(app, press(rerun(app)))
+    with engine_job(engine.jobs[0]) as job:
+        session = Session(job)
+    lengths = [request.num_prompt_tokens for request in session.requests]
+    assert lengths == sorted(set(lengths))
+    assert "whole conversations, 3 turns of 1" in session.scenario
 
 
 @pytest.mark.parametrize("name", TRACES)

@@ -72,8 +72,8 @@ def test_a_wish_is_granted_once_and_belongs_to_its_recordings() -> None:
     ("knob", "value", "reason"),
     [
         ("max_num_seqs", "0", "max_num_seqs is 0: use a whole number of at least 1"),
-        ("max_num_seqs", "1.5", "max_num_seqs is &#x27;1.5&#x27;, and a whole number is wanted"),
-        ("watermark", "nan", "watermark is &#x27;nan&#x27;, and a number is wanted"),
+        ("max_num_seqs", "1.5", "max_num_seqs is &#x27;1.5&#x27;: expected a whole number"),
+        ("watermark", "nan", "watermark is &#x27;nan&#x27;: expected a number"),
         ("policy", "<b>lottery</b>", "unknown policy &#x27;&lt;b&gt;lottery&lt;/b&gt;&#x27;: choose from "),
     ],
 )

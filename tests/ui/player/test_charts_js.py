@@ -202,10 +202,10 @@ def test_descriptions_say_the_recordings_numbers(player: Modules) -> None:
     assert f"chunked, step 0, prefill of 6 tokens: {intensity:.3g} FLOP/byte" in first
     assert f"{gflops * 1000:.3g} MFLOP/s modelled" in first
     assert "left of the ridge at 10.0 FLOP/byte, so memory-bound" in first
-    assert tokens == "Written so far: chunked 0 of 8 tokens."
-    assert durations == "chunked, step 0 takes 1.60 ms, modelled; nobody stalls."
+    assert tokens == "Generated so far: chunked 0 of 8 tokens."
+    assert durations == "chunked, step 0 takes 1.60 ms, modelled; no request stalls."
     first, tokens, durations = player.run(script, 10_000)
     assert first.endswith("The run has ended.")
-    assert tokens == "Written so far: chunked 8 of 8 tokens, done."
+    assert tokens == "Generated so far: chunked 8 of 8 tokens, done."
     before = player.run(script.replace("run.locate('iterations', argument)", "run.locate('time', -1)"))
     assert before[0] == "chunked has not begun."

@@ -78,7 +78,7 @@ def answer_by_keyboard(player: Modules, place: int, claims: int) -> None:
 def test_a_wrong_answer_by_keyboard_is_explained_and_counted(player: Modules) -> None:
     recording = tight("continuous")
     questions = panel(player, [recording])
-    question = next(q for q in questions if q["kind"] == "preemption" and q["answer"] != "nobody")
+    question = next(q for q in questions if q["kind"] == "preemption" and q["answer"] != "none")
     switch_on(player)
     player.run("tick(at(argument) - 1); s.set({isPlaying: true}); tick(at(argument) + 1e6);", question["iteration"])
     page = player.page

@@ -35,7 +35,7 @@ def check(recording: Recording, question: dict[str, Any]) -> None:
         assert leaver in step.finished
         assert step.slot_of(leaver) == slot
         assert answer == step.holder(slot)
-        if answer != "nobody":
+        if answer != "none":
             [sentence] = [s for s in step.sentences(Code.ADMITTED, Code.RESUMED) if f"{answer} " in s]
             assert sentence in explanation
     elif question["kind"] == "token":
@@ -43,7 +43,7 @@ def check(recording: Recording, question: dict[str, Any]) -> None:
         assert answer == step.writes(int(request))
         entries = recording.entries
         own = entries["request"] == int(request)
-        wrote_before = bool(np.any(own & (entries["iteration"] < step.i) & (entries["token_id"] >= 0)))
+        wrote_before = bool(np.any(own & (entries["iteration"] < step.i) & (entries["generated"] > 0)))
         assert wrote_before == (what == "a token")
         for sentence in step.sentences(Code.STALLED_BY_PREFILL):
             assert sentence in explanation
@@ -51,8 +51,8 @@ def check(recording: Recording, question: dict[str, Any]) -> None:
         free, total, running = map(int, re.findall(r"\d+", prompt))
         assert (free, total) == (step.free_blocks, recording.header.config["num_kv_blocks"])
         assert running == len(step.running)
-        assert answer == (f"r{step.preempted[0]}" if step.preempted else "nobody")
-        assert {int(value[1:]) for value in values if value != "nobody"} <= step.running
+        assert answer == (f"r{step.preempted[0]}" if step.preempted else "none")
+        assert {int(value[1:]) for value in values if value != "none"} <= step.running
         for sentence in step.sentences(*PREEMPTIONS)[:4]:
             assert sentence in explanation
     else:
@@ -85,7 +85,7 @@ def test_every_answer_is_what_the_bundled_recording_says(player: Modules, path: 
     for k, recording in enumerate(recordings):
         questions = check_run(player, k, recording)
         if path.stem == "emptying":
-            continue  # nobody waits and nobody stalls: there is little to ask
+            continue  # the queue is empty and no request stalls: there is little to ask
         assert len(questions) >= 11
         # Spread over the run: every third of it has some, and no kind takes more than two thirds.
         thirds = Counter(question["iteration"] * 3 // recording.num_iterations for question in questions)
@@ -103,7 +103,7 @@ def test_every_answer_is_right_where_memory_is_tight(player: Modules, policy: st
     assert kinds["token"] >= 1
     if "kv_layout" not in knobs and policy in ("continuous", "chunked"):
         preemptions = [question for question in questions if question["kind"] == "preemption"]
-        assert {question["answer"] == "nobody" for question in preemptions} == {True, False}
+        assert {question["answer"] == "none" for question in preemptions} == {True, False}
 
 
 def test_short_and_empty_runs_ask_what_they_can(player: Modules) -> None:

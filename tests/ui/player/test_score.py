@@ -26,9 +26,9 @@ def test_grading(player: Modules) -> None:
     assert {g["answerLabel"] for g in graded} == {"20.0 ms"}
     choice = (
         "const {grade} = await load('predict/questions.js');"
-        " const options = [{value: 'r7', label: 'r7, 9 prompt tokens'}, {value: 'nobody', label: 'nobody'}];"
+        " const options = [{value: 'r7', label: 'r7, 9 prompt tokens'}, {value: 'none', label: 'no request'}];"
         " const q = {options, answer: 'r7'};"
-        " return [grade(q, 'r7'), grade(q, 'nobody')];"
+        " return [grade(q, 'r7'), grade(q, 'none')];"
     )
     assert player.run(choice) == [
         {"right": True, "credit": 1, "answerLabel": "r7, 9 prompt tokens"},

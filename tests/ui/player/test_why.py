@@ -43,12 +43,12 @@ def test_a_prompt_that_runs_alone_stalls_the_others(player: Modules) -> None:
         "headline": "r2's prompt runs alone; 2 requests get no token.",
         "sentences": [
             "r0 and r1 get no token: this step prefills r2's 12 tokens (2.20 ms modelled).",
-            "r2 enters slot 2: takes 3 of 60 free blocks.",
+            "r2 is admitted to slot 2: takes 3 of 60 free blocks.",
         ],
         "codes": ["stalled_by_prefill", "admitted"],
     }
     plain = explained(player, recording, 3)
-    assert plain["headline"] == "3 requests write one token each; nobody waits."
+    assert plain["headline"] == "3 requests generate one token each; the queue is empty."
     assert plain["sentences"][0].startswith("This step takes 1.30 ms modelled and reads ")
     assert plain["codes"] == ["decode"]
 
@@ -56,13 +56,13 @@ def test_a_prompt_that_runs_alone_stalls_the_others(player: Modules) -> None:
 def test_a_budget_that_is_full(player: Modules) -> None:
     recording = record(requests_of([(4, 9), (5, 9), (30, 3, 2.5)]), "chunked", FOUR)
     said = explained(player, recording, 2)
-    assert said["headline"] == "2 requests write while r2 prefills 14 tokens."
+    assert said["headline"] == "2 requests decode while r2 prefills 14 tokens."
     assert said["sentences"][0] == (
         "2 decodes first, then 14 of r2's 30 prompt tokens: the 16-token budget is full (2.60 ms modelled)."
     )
     assert (
         said["sentences"][2]
-        == "The prompt tokens make this step 1.40 ms longer for the 2 that write (estimated from modelled steps)."
+        == "The prompt tokens make this step 1.40 ms longer for the 2 that decode (estimated from modelled steps)."
     )
     assert said["codes"] == ["chunk", "decode", "admitted"]
     last = explained(player, recording, 4)["sentences"][0]
@@ -73,7 +73,7 @@ def test_a_slot_that_is_held_for_a_finished_request(player: Modules) -> None:
     recording = record(requests_of([(4, 2), (5, 6)]), "static", replace(FOUR, max_num_seqs=2))
     said = explained(player, recording, 4)
     assert said["headline"] == "Slot 0 is padded."
-    assert said["sentences"][0] == "Slot 0 is padded: r0 finished 3 steps ago, r1 is still writing."
+    assert said["sentences"][0] == "Slot 0 is padded: r0 finished 3 steps ago, r1 is still generating."
     assert said["codes"] == ["padding", "decode"]
     held = record(requests_of([(4, 2), (5, 6)]), "static", replace(FOUR, max_num_seqs=2, compute_padding=False))
     assert explained(player, held, 4)["headline"] == "Slot 0 is held."
@@ -97,7 +97,7 @@ def test_what_an_open_window_waits_for(player: Modules) -> None:
     config = replace(FOUR, max_wait=0.01)
     requests = requests_of([(4, 2, 1.0), (5, 2, 4.0), (5, 2, 40.0)])
     recording = record(requests, "dynamic", config)
-    assert gap(player, recording, 0.5)["headline"] == "Idle: nobody waits."
+    assert gap(player, recording, 0.5)["headline"] == "Idle: the queue is empty."
     assert gap(player, recording, 0.5)["sentences"] == ["r0 arrives at 0.001 s modelled."]
     assert gap(player, recording, 5) == {
         "headline": "The window is open.",
@@ -169,7 +169,7 @@ def assert_agrees(recording: Recording, said: list[dict[str, Any]]) -> None:
             tokens = int(entries["tokens"][here & (entries["phase"] == Phase.PREFILL)].sum())
             assert f"{tokens:,} token" in " ".join(step["sentences"])
         if step["codes"] == ["decode"] and count[Phase.DECODE] > 1:
-            assert step["headline"].startswith(f"{count[Phase.DECODE]} requests write one token each")
+            assert step["headline"].startswith(f"{count[Phase.DECODE]} requests generate one token each")
         if step["codes"][0] == "padding":
             assert count[Phase.PADDING]
         for left in re.findall(r"(\d+) left of the \d+-token budget", " ".join(step["sentences"])):
@@ -222,7 +222,7 @@ def test_the_card_says_where_it_is_why_and_what_the_others_do(player: Modules) -
     first = got["first"]
     assert first["where"] == "continuous · step 2"
     assert first["headline"] == "r2's prompt runs alone; 2 requests get no token."
-    assert first["others"] == ["chunked: 2 requests write while r2 prefills 12 tokens."]
+    assert first["others"] == ["chunked: 2 requests decode while r2 prefills 12 tokens."]
     assert first["rule"] == "The rule in continuous.py"
     assert any("elif not self._admit(builder):" in line and line.startswith("▶") for line in first["marked"])
     assert first["live"] == "polite"

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from minibatch.recording.part import RecordingPart, part_of
 from minibatch.recording.schema import Recording
 from minibatch.ui.shared import jobs
 from minibatch.ui.shared.jobs import ABANDONED_AFTER_S, SNAPSHOT_EVERY_S, JobQueue, JobStatus, Ticket
@@ -115,9 +116,9 @@ def test_a_snapshot_is_taken_only_so_often(monkeypatch: pytest.MonkeyPatch) -> N
     clock = Clock(monkeypatch)
     ticket, taken = Ticket(nothing), []
 
-    def take() -> list[Recording]:
+    def take() -> list[RecordingPart]:
         taken.append(clock.now)
-        return [static()] * len(taken)
+        return [part_of(static())]
 
     for _ in range(100):  # of 10 ms each
         ticket.offer_snapshot(take)
@@ -125,7 +126,7 @@ def test_a_snapshot_is_taken_only_so_often(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(taken) == 4
     gaps = [after - before for before, after in pairwise(taken)]
     assert all(SNAPSHOT_EVERY_S <= gap < SNAPSHOT_EVERY_S + 0.02 for gap in gaps)
-    assert len(ticket.recordings) == 4
+    assert len(ticket.parts) == 4
 
 
 def test_a_slow_snapshot_leaves_the_run_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,10 +134,10 @@ def test_a_slow_snapshot_leaves_the_run_its_time(monkeypatch: pytest.MonkeyPatch
     clock = Clock(monkeypatch)
     ticket, taken = Ticket(nothing), []
 
-    def take() -> list[Recording]:
+    def take() -> list[RecordingPart]:
         taken.append(clock.now)
         clock.now += 5
-        return [static()]
+        return [part_of(static())]
 
     ticket.offer_snapshot(take)
     ticket.offer_snapshot(take)
@@ -148,7 +149,7 @@ def test_a_slow_snapshot_leaves_the_run_its_time(monkeypatch: pytest.MonkeyPatch
 
 def test_a_run_in_progress_shows_its_snapshot_and_then_its_result() -> None:
     queue, offered, gate = JobQueue(), threading.Event(), threading.Event()
-    partial, whole = [static()], [static(), continuous()]
+    partial, whole = [part_of(static())], [static(), continuous()]
 
     def work(*, on_snapshot: Callable[..., None], **rest: Any) -> list[Recording]:
         on_snapshot(lambda: partial)
@@ -159,10 +160,10 @@ def test_a_run_in_progress_shows_its_snapshot_and_then_its_result() -> None:
     ticket = queue.submit(work)
     assert offered.wait(10)
     assert ticket.status is JobStatus.RUNNING
-    assert ticket.recordings is partial
+    assert ticket.parts == partial
     gate.set()
     wait(ticket)
-    assert ticket.recordings is whole
+    assert (ticket.recordings, ticket.parts) == (whole, [])
 
 
 def test_a_failed_run_says_why_and_the_next_one_runs(caplog: pytest.LogCaptureFixture) -> None:
@@ -173,7 +174,7 @@ def test_a_failed_run_says_why_and_the_next_one_runs(caplog: pytest.LogCaptureFi
         raise RuntimeError("out of memory")
 
     def torn(*, on_snapshot: Callable[..., None], **rest: Any) -> list[Recording]:
-        def take() -> list[Recording]:
+        def take() -> list[RecordingPart]:
             raise MemoryError("no room for a snapshot")
 
         on_snapshot(take)
