@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -57,11 +57,12 @@ def slot_segments(recording: Recording) -> list[Segment]:
         *(np.add.reduceat(parts[name], first) for name in ("tokens", "padding")),
         parts["padded"][first] == 1,
     )
-    why = _Reasons(recording)
+    why, phases = _Reasons(recording), {phase.value: phase for phase in Phase}
     segments = []
     for slot, request, phase, *rest in zip(*(column.tolist() for column in columns), strict=True):
-        segment = Segment(slot, request, Phase(phase), *rest)
-        segments.append(replace(segment, reason=reason) if (reason := why.of(segment)) else segment)
+        values = (slot, request, phases[phase], *rest)
+        with_reason = (*values, why.of(Segment(*values)))
+        segments.append(Segment(*with_reason))
     return segments
 
 
