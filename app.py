@@ -1,21 +1,19 @@
-"""The Streamlit entry: `streamlit run app.py`."""
+"""The server: `streamlit run app.py`. It answers once the pages are loaded: no visitor waits for that."""
 
-if __name__ == "__main__":  # and not in the processes of a sweep, which import this file as they start
-    import streamlit as st
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
-    from minibatch.ui.compare import page as compare
-    from minibatch.ui.lessons import page as lessons
-    from minibatch.ui.load import page as sweep
-    from minibatch.ui.published import page as reproduce
-    from minibatch.ui.truth import page as truth
+from streamlit.starlette import App
 
-    st.set_page_config(page_title="Minibatch", layout="wide", initial_sidebar_state=330)
-    pages = [
-        st.Page(compare.page, title="Compare", default=True),
-        st.Page(lessons.page, title="Lessons", url_path="lessons"),
-        st.Page(lessons.interview_page, title="Interview", url_path="interview"),
-        st.Page(sweep.page, title="Load", url_path="load"),
-        st.Page(reproduce.page, title="Published results", url_path="published"),
-        st.Page(truth.page, title="How true is this?", url_path="truth"),
-    ]
-    st.navigation(pages, position="top").run()
+from minibatch.paths import ROOT
+
+
+@asynccontextmanager
+async def prepared(app: App) -> AsyncIterator[None]:
+    from minibatch.ui.warm_up import warm_up  # here: the processes of a sweep import this file as they start
+
+    warm_up()
+    yield
+
+
+app = App(ROOT / "minibatch" / "ui" / "script.py", lifespan=prepared)

@@ -1,4 +1,4 @@
-"""Settings of all tests: few random examples by default, many under --hypothesis-profile=verify."""
+"""Settings of all tests: few random examples by default, many under --hypothesis-profile=verify; and their marks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,19 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers share the cores
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("default", max_examples=40, deadline=None, suppress_health_check=SLOW)
 settings.register_profile("verify", max_examples=200, deadline=None, suppress_health_check=SLOW)
 settings.load_profile("default")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a browser or a GPU: its fixtures tell."""
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
+        if "cuda" in getattr(getattr(item, "callspec", None), "params", {}).values():
+            item.add_marker(pytest.mark.gpu)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from minibatch.engine.executor import Result
 from minibatch.engine.loop import Engine
-from minibatch.recording.schema import Clock, Header, Recording
+from minibatch.recording.schema import BlockEvent, Clock, Header, Recording
 from minibatch.roofline.costs import ModelShape
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
@@ -99,3 +99,10 @@ def record(
     engine = engine_of(requests, policy, config, loop)
     engine.run()
     return engine.recording(header_of(engine, loop))
+
+
+def owner_rows(recording: Recording) -> list[tuple[int, int, int]]:
+    """(iteration, block, its owner from then on, -1 for none) of every event of a KV block that nothing shares."""
+    names = ("iteration", "block", "request", "event")
+    rows = zip(*(recording.blocks[name].tolist() for name in names), strict=True)
+    return [(i, block, request if event == BlockEvent.ACQUIRE else -1) for i, block, request, event in rows]

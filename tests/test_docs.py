@@ -118,7 +118,7 @@ def test_the_readme_shows_it_moving() -> None:
 
 SHOWN_IN_THE_APP = """
 from streamlit.testing.v1 import AppTest
-app = AppTest.from_file("app.py", default_timeout=60).run()
+app = AppTest.from_file("minibatch/ui/script.py", default_timeout=60).run()
 app.segmented_control(key="source").set_value("New run").run()
 assert not app.exception
 print(next(group.options for group in app.button_group if group.label == "Policies"))
@@ -134,7 +134,6 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert sum(1 for line in code.splitlines() if line.strip()) <= 20
     copy = tmp_path_factory.mktemp("copy")
     shutil.copytree(ROOT / "minibatch", copy / "minibatch", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "app.py", copy)
     for shared in ("assets", "lessons", ".streamlit"):
         (copy / shared).symlink_to(ROOT / shared)
     (copy / name).write_text(code, encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from minibatch.workload.request import NANOSECONDS
+from minibatch.workload.words import plural as plural
 
 NOTHING = "–"
 
@@ -43,8 +44,3 @@ def duration(nanoseconds: float) -> str:
     if nanoseconds < NANOSECONDS:
         return f"{three_figures(nanoseconds / 1e6)} ms"
     return seconds(nanoseconds)
-
-
-def plural(count: int, noun: str) -> str:
-    """1 request, 32 requests."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

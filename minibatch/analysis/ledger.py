@@ -8,7 +8,8 @@ import numpy as np
 
 from minibatch.analysis.timeline import Timeline
 from minibatch.decisions.phase import Phase
-from minibatch.recording.schema import Column
+from minibatch.recording.engine_recordings import engine_recordings
+from minibatch.recording.schema import Column, Recording
 
 REQUEST_COLUMNS = ("queue", "prefill", "decode", "stalled", "preempted")
 SLOT_COLUMNS = ("prefill", "decode", "padding", "stalled", "idle_waiting", "idle_empty")
@@ -20,7 +21,8 @@ def request_ledger(timeline: Timeline) -> Ledger:
     """REQUEST_COLUMNS, each (requests,) int64 nanoseconds.
 
     For a request that finished they sum to its E2E; for one that the end of the run cut off, to
-    the time from its arrival to that end; for one that was rejected or never arrived, to 0.
+    the time from its arrival to that end; for one that was aborted, to the time until it left; for
+    one that was rejected or never arrived, to 0. Time between two engines is "preempted".
     """
     recording = timeline.recording
     ledger = {name: np.zeros(len(recording.requests), dtype=np.int64) for name in REQUEST_COLUMNS}
@@ -35,11 +37,11 @@ def request_ledger(timeline: Timeline) -> Ledger:
     _add(ledger["decode"], request, duration_ns[iteration] - stretch, phase == Phase.DECODE)
     _add(ledger["stalled"], request, stretch, phase == Phase.DECODE)
 
-    first, last = timeline.first_scheduled_ns, timeline.last_scheduled_ns
+    first = timeline.first_scheduled_ns
     rejected = np.array([r.finish_reason == "rejected" for r in recording.requests], dtype=bool)
     arrived = (timeline.arrival_ns <= (start_ns[-1] if len(start_ns) else -1)) & ~rejected
     ran = first >= 0
-    end = np.where(timeline.completed, last, recording.end_ns)
+    end = np.where(timeline.left_ns >= 0, timeline.left_ns, recording.end_ns)
     ledger["queue"] = np.where(arrived, np.where(ran, first, end) - timeline.arrival_ns, 0)
     held = ledger["prefill"] + ledger["stalled"] + ledger["decode"]
     ledger["preempted"] = np.where(ran, end - first - held, 0)
@@ -50,8 +52,10 @@ def slot_ledger(timeline: Timeline) -> Ledger:
     """SLOT_COLUMNS, each (slots,) int64 nanoseconds; every slot's sum to the makespan, `end_ns`.
 
     A prompt padded to the longest divides its iteration by positions. A slot that no request holds is
-    idle with work waiting, or idle without.
+    idle with work waiting, or idle without. The slots of several engines follow each other.
     """
+    if timeline.recording.header.engines is not None:
+        return _of_engines(timeline.recording)
     recording = timeline.recording
     ledger = {name: np.zeros(recording.num_slots, dtype=np.int64) for name in SLOT_COLUMNS}
     entries, duration_ns = recording.entries, recording.iterations["duration_ns"]
@@ -71,11 +75,21 @@ def slot_ledger(timeline: Timeline) -> Ledger:
 
     crowded = timeline.num_waiting > 0
     idle_waiting, idle_empty = _gaps(timeline)
-    held = np.zeros((recording.num_slots, recording.num_iterations), dtype=bool)
-    held[slot, entries["iteration"]] = True
-    ledger["idle_waiting"] = (~held & crowded) @ duration_ns + idle_waiting
-    ledger["idle_empty"] = (~held & ~crowded) @ duration_ns + idle_empty
+    ledger["idle_waiting"] += int(duration_ns[crowded].sum()) + idle_waiting
+    _add(ledger["idle_waiting"], slot, -time, crowded[entries["iteration"]])
+    ledger["idle_empty"] += int(duration_ns[~crowded].sum()) + idle_empty
+    _add(ledger["idle_empty"], slot, -time, ~crowded[entries["iteration"]])
     return ledger
+
+
+def _of_engines(recording: Recording) -> Ledger:
+    """The slots of each engine; one that has nothing more to do is idle and empty up to the end of the run."""
+    ledgers = []
+    for part in engine_recordings(recording):
+        ledger = dict(slot_ledger(Timeline(part)))
+        ledger["idle_empty"] = ledger["idle_empty"] + recording.end_ns - part.end_ns
+        ledgers.append(ledger)
+    return {name: np.concatenate([ledger[name] for ledger in ledgers]) for name in SLOT_COLUMNS}
 
 
 def _gaps(timeline: Timeline) -> tuple[int, int]:
@@ -85,7 +99,7 @@ def _gaps(timeline: Timeline) -> tuple[int, int]:
     ends = np.concatenate([[0], recording.end_of_iteration_ns[:-1]]) if len(starts) else starts
     waiting = empty = 0
     for i in np.flatnonzero(starts > ends):
-        unfinished = ~timeline.completed | (timeline.last_scheduled_ns > starts[i])
+        unfinished = (timeline.left_ns < 0) | (timeline.left_ns > starts[i])
         came = timeline.arrival_ns[unfinished & (timeline.arrival_ns <= starts[i])]
         since = max(int(ends[i]), int(came.min())) if len(came) else int(starts[i])
         waiting += int(starts[i]) - since

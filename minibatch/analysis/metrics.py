@@ -11,6 +11,7 @@ from minibatch.analysis.slo import Latencies
 from minibatch.analysis.summarise import completed_requests, inter_token_ns
 from minibatch.analysis.timeline import Timeline
 from minibatch.decisions.phase import Phase
+from minibatch.recording.engine_recordings import engine_recordings
 from minibatch.recording.schema import Column, Recording, Table
 from minibatch.workload.request import NANOSECONDS
 
@@ -27,6 +28,7 @@ def compute_metrics(recording: Recording) -> dict[str, float | int | None]:
         completed_requests(timeline),
         statistics("itl", inter_token_ns(timeline)),
         num_rejected=sum(request.finish_reason == "rejected" for request in recording.requests),
+        num_aborted=sum(request.finish_reason == "abort" for request in recording.requests),
         output_tokens=int(timeline.num_output_tokens.sum()),
         end_ns=recording.end_ns,
     )
@@ -34,7 +36,13 @@ def compute_metrics(recording: Recording) -> dict[str, float | int | None]:
 
 
 def served_metrics(
-    rows: Table, itl: Mapping[str, float | None], num_rejected: int, output_tokens: int, end_ns: int
+    rows: Table,
+    itl: Mapping[str, float | None],
+    *,
+    num_rejected: int,
+    num_aborted: int,
+    output_tokens: int,
+    end_ns: int,
 ) -> dict[str, float | int | None]:
     """What a run's users see, from the rows of its completed requests.
 
@@ -50,6 +58,7 @@ def served_metrics(
         "duration": seconds,
         "completed": completed,
         "num_rejected": num_rejected,
+        "num_aborted": num_aborted,
         "total_input_tokens": input_tokens,
         "total_output_tokens": output_tokens,
         "request_throughput": ratio(completed, seconds),
@@ -86,19 +95,15 @@ def statistics(name: str, values_ns: Column) -> dict[str, float | None]:
 
 
 def _machine_metrics(timeline: Timeline) -> dict[str, float | int | None]:
-    """What the slots, the KV pool and the device were used for."""
-    recording = timeline.recording
-    iterations, config = recording.iterations, recording.header.config
-    duration = iterations["duration_ns"]
+    """What the slots, the KV pools and the devices were used for."""
+    recording, iterations = timeline.recording, timeline.recording.iterations
+    duration = int(iterations["duration_ns"].sum())
     slots = {name: int(column.sum()) for name, column in slot_ledger(timeline).items()}
     slot_time = sum(slots.values())
-    held = timeline.held_blocks
-    capacity = held * int(config["block_size"])
     tokens = int(timeline.tokens_of(Phase.PREFILL).sum() + timeline.tokens_of(Phase.DECODE).sum())
     padding = int(timeline.padding_tokens.sum())
     moved = int(sum(iterations[name].sum() for name in ("bytes_weights", "bytes_kv", "bytes_activations")))
     flops = int(iterations["flops"].sum())
-    host = int((duration - iterations["executor_ns"]).sum())
     return {
         "num_iterations": recording.num_iterations,
         "num_preemptions": timeline.num_preemptions,
@@ -110,13 +115,32 @@ def _machine_metrics(timeline: Timeline) -> dict[str, float | int | None]:
         "stalled_s": slots["stalled"] / NANOSECONDS,
         "padding_tokens": padding,
         "padding_share": ratio(padding, tokens + padding),
-        "mean_kv_cache_usage": ratio(float(held @ duration), recording.end_ns * recording.num_kv_blocks),
-        "max_kv_cache_usage": ratio(int(held.max(initial=0)), recording.num_kv_blocks),
-        "kv_fragmentation": ratio(float((capacity - timeline.kv_tokens) @ duration), float(capacity @ duration)),
+        **_kv_metrics(recording),
         "flops": flops,
         "bytes_moved": moved,
         "intensity": ratio(flops, moved),
-        "scheduler_share": ratio(host, int(duration.sum())),
+        "scheduler_share": ratio(int(iterations["scheduler_ns"].sum()), duration),
+    }
+
+
+def _kv_metrics(recording: Recording) -> dict[str, float | None]:
+    """Of all engines' pools together; the most that one of them was used."""
+    used = total = empty = capacity = 0.0
+    most = []
+    for part in engine_recordings(recording):
+        timeline, duration = Timeline(part), part.iterations["duration_ns"]
+        held = timeline.held_blocks
+        room = held * int(part.header.config["block_size"])
+        used += float(held @ duration)
+        total += recording.end_ns * part.num_kv_blocks
+        # Where requests share blocks, the tokens of all of them may be more than the blocks have room for.
+        empty += float(np.maximum(room - timeline.kv_tokens, 0) @ duration)
+        capacity += float(room @ duration)
+        most.append(ratio(int(held.max(initial=0)), part.num_kv_blocks) or 0.0)
+    return {
+        "mean_kv_cache_usage": ratio(used, total),
+        "max_kv_cache_usage": max(most),
+        "kv_fragmentation": ratio(empty, capacity),
     }
 
 

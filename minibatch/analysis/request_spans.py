@@ -54,7 +54,7 @@ def request_spans(recording: Recording, segments: Sequence[Segment]) -> dict[int
     for request, record in enumerate(recording.requests):
         if record.finish_reason == "rejected" or record.arrival_ns > last_start:
             continue
-        end_ns = recording.end_ns if record.finish_reason is None else None
+        end_ns = recording.end_ns if record.finish_reason is None else record.aborted_ns
         if spans := _joined(_spans(record.arrival_ns, stays[request], end_ns)):
             lives[request] = spans
     return lives

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from minibatch.recording.engine_recordings import engine_recordings
 from minibatch.recording.schema import Recording
+
+
+def lanes(recordings: Sequence[Recording], labels: Sequence[str]) -> list[tuple[str, Recording]]:
+    """(name, recording) of each engine of each run: what is shown as a lane.
+
+    Args:
+        labels: of the runs; an engine of several adds its own name.
+    """
+    named: list[tuple[str, Recording]] = []
+    for label, recording in zip(labels, recordings, strict=True):
+        engines = recording.header.engines
+        names = [label] if engines is None else [f"{label}, {engine.name}" for engine in engines]
+        named += zip(names, engine_recordings(recording), strict=True)
+    return named
 
 
 def run_name(recording: Recording) -> str:

@@ -31,6 +31,7 @@ def summarise(recording: Recording) -> RunSummary:
         requests=completed_requests(timeline),
         arrival_ns=np.sort(timeline.arrival_ns[_has_arrived(timeline)]),
         num_rejected=sum(request.finish_reason == "rejected" for request in recording.requests),
+        num_aborted=sum(request.finish_reason == "abort" for request in recording.requests),
         end_ns=recording.end_ns,
         num_iterations=recording.num_iterations,
         num_preemptions=timeline.num_preemptions,
@@ -64,9 +65,12 @@ def completed_requests(timeline: Timeline) -> Table:
 
 
 def inter_token_ns(timeline: Timeline) -> Column:
-    """Every gap between two tokens of one completed request, pooled, in nanoseconds."""
-    order = np.argsort(timeline.token_request, kind="stable")
-    request, times = timeline.token_request[order], timeline.token_ns[order]
+    """Every gap between two iterations in which one completed request generated, pooled, in nanoseconds.
+
+    Tokens of one iteration come together, as in one piece of vLLM's stream: between them is no gap.
+    """
+    order = np.argsort(timeline.writing_request, kind="stable")
+    request, times = timeline.writing_request[order], timeline.writing_ns[order]
     if not len(times):
         return times
     return np.diff(times)[(request[1:] == request[:-1]) & timeline.completed[request[1:]]]

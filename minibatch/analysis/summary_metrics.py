@@ -16,7 +16,14 @@ _MS = 1_000_000
 def summary_metrics(summary: RunSummary) -> dict[str, float | int | None]:
     """As `compute_metrics` of the run's recording, as far as a summary tells; ITL to within 0.4 %."""
     rows = summary.requests
-    served = served_metrics(rows, _itl(summary), summary.num_rejected, int(rows["output_tokens"].sum()), summary.end_ns)
+    served = served_metrics(
+        rows,
+        _itl(summary),
+        num_rejected=summary.num_rejected,
+        num_aborted=summary.num_aborted,
+        output_tokens=int(rows["output_tokens"].sum()),
+        end_ns=summary.end_ns,
+    )
     return served | {
         "num_iterations": summary.num_iterations,
         "num_preemptions": summary.num_preemptions,

@@ -9,7 +9,12 @@ import numpy as np
 
 from minibatch.decisions.phase import Phase
 from minibatch.decisions.reasons import PREEMPTIONS
+from minibatch.recording.block_table import held_changes
+from minibatch.recording.engine_recordings import engine_recordings
 from minibatch.recording.schema import CODES, Column, Recording
+
+_COMPLETED = ("length", "stop")
+_LEFT = (*_COMPLETED, "abort", "transfer")
 
 
 @dataclass(frozen=True)
@@ -24,19 +29,19 @@ class Timeline:
         return np.array([request.arrival_ns for request in self.recording.requests], dtype=np.int64)
 
     @cached_property
-    def token_rows(self) -> Column:
-        """Rows of `entries` that generated a token, in order of time."""
-        return np.flatnonzero(self.recording.entries["token_id"] >= 0)
+    def writing_rows(self) -> Column:
+        """Rows of `entries` that generated one token or more, in order of time."""
+        return np.flatnonzero(self.recording.entries["generated"])
 
     @cached_property
-    def token_request(self) -> Column:
-        """(tokens,) the request that generated each token."""
-        return self.recording.entries["request"][self.token_rows]
+    def writing_request(self) -> Column:
+        """(writing rows,) the request that generated in each."""
+        return self.recording.entries["request"][self.writing_rows]
 
     @cached_property
-    def token_ns(self) -> Column:
-        """(tokens,) the end of the iteration that generated each token."""
-        return self.recording.end_of_iteration_ns[self.recording.entries["iteration"][self.token_rows]]
+    def writing_ns(self) -> Column:
+        """(writing rows,) the end of the iteration of each: the time of all tokens that it generated."""
+        return self.recording.end_of_iteration_ns[self.recording.entries["iteration"][self.writing_rows]]
 
     @cached_property
     def work_rows(self) -> Column:
@@ -57,26 +62,33 @@ class Timeline:
     def first_token_ns(self) -> Column:
         """(requests,) time of each request's first token."""
         times = np.full(len(self.recording.requests), np.iinfo(np.int64).max)
-        np.minimum.at(times, self.token_request, self.token_ns)
+        np.minimum.at(times, self.writing_request, self.writing_ns)
         return np.where(self.num_output_tokens > 0, times, -1)
 
     @cached_property
     def last_token_ns(self) -> Column:
         """(requests,) time of each request's latest token."""
         times = np.full(len(self.recording.requests), -1, dtype=np.int64)
-        np.maximum.at(times, self.token_request, self.token_ns)
+        np.maximum.at(times, self.writing_request, self.writing_ns)
         return times
 
     @cached_property
     def num_output_tokens(self) -> Column:
         """(requests,) tokens generated."""
-        return np.bincount(self.token_request, minlength=len(self.recording.requests))
+        weights = self.recording.entries["generated"][self.writing_rows]
+        return np.bincount(self.writing_request, weights, len(self.recording.requests)).astype(np.int64)
 
     @cached_property
     def completed(self) -> Column:
-        """(requests,) bool: finished, and not by being rejected."""
-        reasons = [request.finish_reason for request in self.recording.requests]
-        return np.array([reason in ("length", "stop") for reason in reasons], dtype=bool)
+        """(requests,) bool: finished, and neither rejected nor aborted."""
+        return self._ended_by(_COMPLETED)
+
+    @cached_property
+    def left_ns(self) -> Column:
+        """(requests,) when each request that was accepted left the engine, whole or aborted; -1 if it did not."""
+        aborted = [-1 if r.aborted_ns is None else r.aborted_ns for r in self.recording.requests]
+        times = np.maximum(self.last_scheduled_ns, np.array(aborted, dtype=np.int64))
+        return np.where(self._ended_by(_LEFT), times, -1)
 
     @cached_property
     def num_preemptions(self) -> int:
@@ -87,8 +99,7 @@ class Timeline:
     def held_blocks(self) -> Column:
         """(iterations,) KV blocks that belong to a request while each iteration runs."""
         blocks, n = self.recording.blocks, self.recording.num_iterations
-        change = np.where(blocks["request"] >= 0, 1, -1)
-        per_iteration = np.bincount(blocks["iteration"], weights=change, minlength=n + 1)
+        per_iteration = np.bincount(blocks["iteration"], weights=held_changes(blocks), minlength=n + 1)
         return np.cumsum(per_iteration).astype(np.int64)[:n]
 
     @cached_property
@@ -110,7 +121,7 @@ class Timeline:
         accepted = np.array([r.finish_reason != "rejected" for r in self.recording.requests], dtype=bool)
         starts = self.recording.iterations["start_ns"]
         arrived = np.searchsorted(np.sort(self.arrival_ns[accepted]), starts, side="right")
-        ends = np.sort(self.last_scheduled_ns[self.completed])
+        ends = np.sort(self.left_ns[self.left_ns >= 0])
         finished = np.searchsorted(ends, starts, side="right")
         return (arrived - finished - self.num_running).astype(np.int64)[:n]
 
@@ -134,6 +145,8 @@ class Timeline:
         the nearest number of decodes. A run without such iterations divides the time by tokens.
         """
         duration = self.recording.iterations["duration_ns"]
+        if self.recording.header.engines is not None:
+            return self._stretch_of_engines()
         decodes, prefills = self.tokens_of(Phase.DECODE), self.tokens_of(Phase.PREFILL)
         mixed = np.flatnonzero((decodes > 0) & (prefills > 0))
         stretch = np.zeros(len(duration), dtype=np.int64)
@@ -147,6 +160,16 @@ class Timeline:
                 baseline = int(duration[i] * decodes[i] // (decodes[i] + prefills[i]))
             stretch[i] = max(0, int(duration[i]) - baseline)
         return stretch
+
+    def _stretch_of_engines(self) -> Column:
+        stretch = np.zeros(self.recording.num_iterations, dtype=np.int64)
+        for engine, part in enumerate(engine_recordings(self.recording)):
+            stretch[self.recording.iterations["engine"] == engine] = Timeline(part).stretch_ns
+        return stretch
+
+    def _ended_by(self, reasons: tuple[str, ...]) -> Column:
+        """(requests,) bool: finished by one of `reasons`."""
+        return np.array([request.finish_reason in reasons for request in self.recording.requests], dtype=bool)
 
     def _sum_by_iteration(self, rows: Column, values: Column) -> Column:
         iteration = self.recording.entries["iteration"][rows]

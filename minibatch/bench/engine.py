@@ -8,7 +8,6 @@ doesn't count.
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,13 +16,17 @@ import numpy as np
 import torch
 from transformers import ContinuousBatchingConfig, GenerationConfig, GPT2LMHeadModel
 
+from minibatch.bench.report import Measured, Report
 from minibatch.decisions.phase import Phase
 from minibatch.engine.loop import Engine
 from minibatch.engine.recorder import Recorder
 from minibatch.engine.torch_executor import TorchExecutor
 from minibatch.model.gpt2 import GPT2
+from minibatch.model.reference import reference_model
+from minibatch.model.weights import load_weights
 from minibatch.roofline.ceilings import Ceilings
 from minibatch.roofline.costs import count
+from minibatch.roofline.measurement import measure_ceilings
 from minibatch.scheduling import find_policy
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan, ScheduledSeq, plan_of
@@ -35,37 +38,12 @@ BLOCK_SIZE = 16
 MAX_MODEL_LEN = 256
 TOKEN_BUDGET = 256
 """Most tokens of an iteration, for our chunked policy and for transformers' manager."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """A median and the range around it."""
-
-    median: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Spread:
-        return cls(statistics.median(values), min(values), max(values))
-
-    def __str__(self) -> str:
-        return f"{self.median:.2f} ({self.low:.2f}–{self.high:.2f})"
-
-
-@dataclass(frozen=True, slots=True)
-class StepTime:
-    """One kind of iteration against the roofline of this machine.
-
-    Attributes:
-        bound: "memory" or "compute", whichever takes longer on paper.
-        share: time that the bound allows / time taken, at most 1 if the ceilings are true.
-    """
-
-    name: str
-    seconds: Spread
-    bound: str
-    share: Spread
+RATIOS = (
+    ("minibatch continuous", "transformers continuous"),
+    ("minibatch chunked", "transformers continuous"),
+    ("minibatch static", "transformers padded"),
+    ("minibatch continuous", "minibatch static"),
+)
 
 
 def ragged_workload(vocab_size: int, num_requests: int, seed: int = 0) -> list[Request]:
@@ -99,12 +77,11 @@ class Contest:
     def useful_tokens(self) -> int:
         return sum(request.sampling.max_tokens for request in self.requests)
 
-    def rounds(self, count: int) -> Iterator[dict[str, float]]:
-        """Useful tokens/s of every contestant, a round at a time; the first round only warms up."""
-        for number in range(count + 1):
-            speeds = {name: self.useful_tokens / run() for name, run in self.contestants.items()}
-            if number:
-                yield speeds
+    def runs(self, rounds: int) -> Iterator[tuple[int, str, float]]:
+        """Round, contestant and useful tokens/s, as they come; round 0 only warms up."""
+        for number in range(rounds + 1):
+            for name, run in self.contestants.items():
+                yield number, name, self.useful_tokens / run()
 
     def _ours(self, policy: str) -> float:
         config = SchedulerConfig(
@@ -195,16 +172,27 @@ STEPS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """One kind of iteration against the roofline of this machine.
+
+    Attributes:
+        bound: "memory" or "compute", whichever takes longer on paper.
+        share: time that the bound allows / time taken, at most 1 if the ceilings are true.
+    """
+
+    name: str
+    seconds: float
+    bound: str
+    share: float
+
+
 def time_steps(
     model: GPT2, measure: Callable[[], Ceilings], rounds: int, steps: Sequence[StepSpeed] = STEPS
-) -> list[StepTime]:
-    """Each kind of step against ceilings that `measure` takes anew in every round."""
+) -> Iterator[StepTime]:
+    """Each kind of step in every round, against ceilings that `measure` takes anew in each."""
     context = model.config.n_positions
-    steps = [step for step in steps if step.start + step.num_tokens <= context]
-    plans = [(step, *_plan(model, step)) for step in steps]
-    seconds: dict[str, list[float]] = {step.name: [] for step in steps}
-    shares: dict[str, list[float]] = {step.name: [] for step in steps}
-    bounds: dict[str, str] = {}
+    plans = [(step, *_plan(model, step)) for step in steps if step.start + step.num_tokens <= context]
     for _ in range(rounds):
         ceilings = measure()
         for step, executor, plan in plans:
@@ -213,10 +201,7 @@ def time_steps(
             costs = count(plan.seqs, model.shape)
             moved = costs.bytes_weights + costs.bytes_kv
             compute, memory = costs.flops / ceilings.flops_per_s, moved / ceilings.bytes_per_s
-            bounds[step.name] = "compute" if compute > memory else "memory"
-            seconds[step.name].append(taken)
-            shares[step.name].append(max(compute, memory) / taken)
-    return [StepTime(name, Spread.of(seconds[name]), bounds[name], Spread.of(shares[name])) for name in seconds]
+            yield StepTime(step.name, taken, "compute" if compute > memory else "memory", max(compute, memory) / taken)
 
 
 def _plan(model: GPT2, step: StepSpeed) -> tuple[TorchExecutor, Plan]:
@@ -257,3 +242,49 @@ def scheduler_share(model: GPT2, requests: Sequence[Request], slots: int) -> flo
     total_ns = time.perf_counter_ns() - began
     model_ns = recorder.executor_ns
     return (total_ns - model_ns) / model_ns
+
+
+def bench_model(name: str, dtype: str, device: str, num_requests: int, slots: int, rounds: int, report: Report) -> None:
+    """Everything about one model; where it is stopped, the rounds that were whole are reported."""
+    report.progress(f"{name}: loading")
+    weights = load_weights(name, dtype, device)
+    model = GPT2(weights.config, weights.tensors)
+    reference = reference_model(weights.config, weights.tensors)
+    requests = ragged_workload(weights.config.vocab_size, num_requests)
+    size = f"{model.shape.num_parameters / 1e6:.1f} M parameters"
+    report.note(f"{name}, {size}, {num_requests} requests, {slots} slots")
+    speeds: dict[str, list[float]] = {}
+    contest = Contest(model, reference, requests, slots)
+    try:
+        for number, contestant, speed in contest.runs(rounds):
+            report.progress(f"{name}: {f'round {number} of {rounds}' if number else 'warm-up'}: {contestant}")
+            if number:
+                report.note(f"  round {number}, {contestant}: {speed:.0f} useful tokens/s")
+                speeds.setdefault(contestant, []).append(speed)
+    finally:
+        _report_contest(name, speeds, report)
+    steps: dict[str, list[StepTime]] = {}
+    try:
+        for step in time_steps(model, lambda: measure_ceilings(str(model.device), dtype), max(1, rounds // 2)):
+            report.progress(f"{name}: {step.name}")
+            steps.setdefault(step.name, []).append(step)
+    finally:
+        for kind, times in steps.items():
+            report.add(
+                f"{name}, {kind}, bound by {times[-1].bound}",
+                Measured("step", [1e3 * each.seconds for each in times], "ms"),
+                Measured("share of the measured ceiling", [100 * each.share for each in times], "%"),
+            )
+    share = scheduler_share(model, requests, slots)
+    report.add(
+        f"{name}, scheduler, allocator, recorder and checks", Measured("of the model's time", [100 * share], "%")
+    )
+
+
+def _report_contest(name: str, speeds: dict[str, list[float]], report: Report) -> None:
+    for contestant, values in speeds.items():
+        report.add(f"{name}, {contestant}", Measured("useful tokens/s", values))
+    for ours, theirs in RATIOS:
+        if ours in speeds and theirs in speeds:
+            ratios = [a / b for a, b in zip(speeds[ours], speeds[theirs], strict=False)]
+            report.add(f"{name}, {ours} / {theirs}", Measured("", ratios, "x"))

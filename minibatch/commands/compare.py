@@ -35,7 +35,7 @@ def execute(options: argparse.Namespace) -> int:
     from minibatch.engine.job import Job
     from minibatch.engine.session import run_job
 
-    names = list(dict.fromkeys(name for given in options.policies for name in given.split(",") if name))
+    names = shared.policy_names(options.policies)
     for name in names:
         find_policy(name)
     if options.out is not None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from minibatch.commands.options import policy_names
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import atomic_file, load, write_atomically
 
@@ -93,7 +94,7 @@ def _choose(recordings: Sequence[Recording], policies: Sequence[str] | None, pat
     if policies is None:
         return recordings
     there = list(dict.fromkeys(recording.header.policy for recording in recordings))
-    names = list(dict.fromkeys(name for given in policies for name in given.split(",") if name)) or [""]
+    names = policy_names(policies) or [""]
     for name in names:
         if name not in there:
             raise ValueError(f"{path} has no policy {name!r}: choose from {', '.join(there)}")

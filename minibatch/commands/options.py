@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
@@ -24,6 +24,15 @@ DTYPE_HELP = (
 )
 _DEFAULTS = SchedulerConfig()
 _CHOICES = {"kv_layout": get_args(KVLayout), "preemption_mode": get_args(PreemptionMode)}
+
+
+def policy_names(given: Sequence[str]) -> list[str]:
+    """Names of `--policies`, with spaces or commas between them; ValueError where one is given twice."""
+    names = [name for text in given for name in text.split(",") if name]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"policy {name!r} is given {names.count(name)} times: name each policy once")
+    return names
 
 
 def add_workload(parser: argparse.ArgumentParser) -> None:

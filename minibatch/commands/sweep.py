@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,9 @@ from minibatch.analysis.slo import parse_slo
 from minibatch.analysis.sweeps.curves import Curve, curves_of
 from minibatch.analysis.sweeps.definition import described
 from minibatch.analysis.sweeps.file import SweepFile, SweepRow, row_of
-from minibatch.commands.options import DTYPE_HELP, add_knobs, knobs_of
+from minibatch.commands.options import DTYPE_HELP, add_knobs, knobs_of, policy_names
 from minibatch.commands.terminal import stop_on_interrupt, wide_console
+from minibatch.commands.traffic import add_format, format_of
 from minibatch.engine.sweep import BACKENDS, Point, SweepSpec, executor_of, knob_value, run_points, with_knob
 from minibatch.model.bundled_tokenizer import count_tokens
 from minibatch.recording.storage import check_writable
@@ -32,7 +33,7 @@ from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.demand import Demand, Load, drawn_demand, trace_demand
 from minibatch.workload.lengths import LENGTH_FORMS
-from minibatch.workload.traces import FORMATS, Scaling
+from minibatch.workload.traces import FormatChoice, Scaling
 
 MEMORY_SHARE = find_claim("vllm-memory-share").value / 100
 """Of device memory, for weights and KV: vLLM's default `gpu_memory_utilization`."""
@@ -70,7 +71,7 @@ def add_parser(subparsers: Any) -> None:
     lengths.add_argument("--trace", type=Path, metavar="FILE", help="its lengths")
     lengths.add_argument("--trace-times", action="store_true", help="its arrivals too, scaled to each of "
                          "the rates")  # fmt: skip
-    lengths.add_argument("--trace-format", metavar="NAME", help=f"one of {', '.join(FORMATS)} (default: as it looks)")
+    add_format(lengths)
     lengths.add_argument("--length-scale", type=float, metavar="X", help="factor of all lengths of the trace")
     parser.add_argument("--vary", nargs="+", action="append", default=[], metavar="X", help="a knob and its values: "
                         "--vary max_num_batched_tokens 256 512 2048")  # fmt: skip
@@ -127,7 +128,7 @@ def execute(options: argparse.Namespace) -> int:
 def demand_of(options: argparse.Namespace) -> Demand:
     """The lengths that are asked for."""
     if options.trace is None:
-        for name in ("trace_format", "length_scale", "trace_times"):
+        for name in (*(field.name for field in fields(FormatChoice)), "length_scale", "trace_times"):
             if getattr(options, name) not in (None, False):
                 raise ValueError(f"{name} needs a trace: leave it out or give --trace")
         return drawn_demand(
@@ -143,7 +144,7 @@ def demand_of(options: argparse.Namespace) -> Demand:
     scaling = Scaling(num_requests=options.num_requests)
     if options.length_scale is not None:
         scaling = replace(scaling, length_scale=options.length_scale)
-    return trace_demand(options.trace, options.trace_format, scaling, count_tokens, options.trace_times)
+    return trace_demand(options.trace, format_of(options), scaling, count_tokens, options.trace_times)
 
 
 def spec_of(options: argparse.Namespace, demand: Demand) -> SweepSpec:
@@ -156,7 +157,7 @@ def points_of(options: argparse.Namespace, spec: SweepSpec) -> Iterator[Point]:
     """Every policy at every load with every value of the knobs that vary."""
     config = default_config(spec, knobs_of(options))
     varied = [[(name, knob_value(name, text)) for text in texts] for name, *texts in _checked(options.vary)]
-    for policy, load, knobs in product(options.policies, loads_of(options), product(*varied)):
+    for policy, load, knobs in product(policy_names(options.policies), loads_of(options), product(*varied)):
         point = Point(policy, load, config)
         for name, value in knobs:
             point = with_knob(point, name, value)

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from minibatch.analysis.load_advice import too_little_load
 from minibatch.analysis.metrics import Metrics, compute_metrics
 from minibatch.analysis.shown_metrics import ROWS, best_of_row, headlines, requests_in_words
 from minibatch.recording.schema import Recording
@@ -62,7 +63,7 @@ def metrics_table(recordings: Sequence[Recording], everything: bool = False) -> 
         header = recording.header
         table.add_column(Text(header.policy if header.complete else f"{header.policy} (cut short)"), justify="right")
     table.add_column("")
-    group, shown_keys = "", headlines(runs)
+    group, shown_keys, idle = "", headlines(runs), too_little_load(recordings)
     for row in ROWS:
         if not everything and row.key not in shown_keys:
             continue
@@ -72,11 +73,11 @@ def metrics_table(recordings: Sequence[Recording], everything: bool = False) -> 
         group = row.group
         shown = [row.show(run[row.key]) for run in runs]
         cells = [
-            Text(f"{text} {'*' if best else ' '}", style="bold" if best else "")
+            Text(f"{text} {'*' if best and not idle else ' '}", style="bold" if best and not idle else "")
             for text, best in zip(shown, best_of_row(row, runs, shown), strict=True)
         ]
         table.add_row(Text(row.words if everything else row.brief or row.words), *cells, Text(row.unit))
-    table.caption = "* best of the row"
+    table.caption = Text(idle or "* best of the row")
     table.caption_justify = "left"
     return table
 

@@ -8,16 +8,14 @@ from pathlib import Path
 
 from minibatch.workload.arrivals import ARRIVAL_FORMS
 from minibatch.workload.lengths import LENGTH_FORMS
-from minibatch.workload.traces import FORMATS, TIME_UNITS
+from minibatch.workload.traces import CONVERSATIONS, FORMATS, TIME_UNITS, FormatChoice
 from minibatch.workload.traffic import Traffic
 
 
 def add_traffic(parser: argparse.ArgumentParser) -> None:
     trace = parser.add_argument_group("requests of a trace")
     trace.add_argument("--trace", type=Path, metavar="FILE", help="times and lengths, plain or gzipped")
-    trace.add_argument("--trace-format", metavar="NAME", help=f"one of {', '.join(FORMATS)} (default: as it looks)")
-    trace.add_argument("--time-unit", choices=tuple(TIME_UNITS), help="of JSON lines, whose times may be either "
-                       "(default: ms; s where times have fractions and are at most 10 apart in the mean)")  # fmt: skip
+    add_format(trace)
     trace.add_argument("--speed", type=float, metavar="X", help="how many times faster requests arrive")
     trace.add_argument("--length-scale", type=float, metavar="X", help="factor of all lengths")
     trace.add_argument("--start-s", type=float, metavar="S", help="seconds to leave out at the beginning")
@@ -31,6 +29,20 @@ def add_traffic(parser: argparse.ArgumentParser) -> None:
     drawn.add_argument(
         "--think-s", type=float, metavar="S", help="seconds from an answer to the next request (default: 0)"
     )
+
+
+def add_format(group: argparse._ArgumentGroup) -> None:
+    """How a trace is written: the fields of `FormatChoice`."""
+    group.add_argument("--trace-format", metavar="NAME", help=f"one of {', '.join(FORMATS)} (default: as it looks)")
+    group.add_argument("--time-unit", choices=tuple(TIME_UNITS), help="of JSON lines, whose times may be either "
+                       "(default: ms; s where times have fractions and are at most 10 apart in the mean)")  # fmt: skip
+    group.add_argument("--conversations", choices=CONVERSATIONS, help="of sharegpt: the first question and answer of "
+                       "each, or a request for every answered turn, after all before it (default: first)")  # fmt: skip
+
+
+def format_of(options: argparse.Namespace) -> FormatChoice:
+    """What these options say of how a trace is written."""
+    return FormatChoice(**{field.name: getattr(options, field.name) for field in fields(FormatChoice)})
 
 
 def traffic_of(options: argparse.Namespace) -> Traffic | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from minibatch.analysis.counted_work import check_counted_work
 from minibatch.analysis.ledger import request_ledger, slot_ledger
 from minibatch.analysis.timeline import Timeline
 from minibatch.recording.schema import Recording
@@ -28,7 +29,8 @@ def execute(options: argparse.Namespace) -> int:
             recordings = load(path)
             for recording in recordings:
                 check_ledgers(recording)
-        except (RecordingError, OSError) as error:
+                check_counted_work(recording)
+        except (ValueError, OSError) as error:
             from minibatch.commands.terminal import fail
 
             status = fail(error)

@@ -34,12 +34,15 @@ class Code(StrEnum):
     REJECTED_LENGTH = "rejected_length"
     REJECTED_BLOCKS = "rejected_blocks"
     ABORTED = "aborted"
+    TRANSFERRED = "transferred"
 
 
 WAITS = frozenset(code for code in Code if code.startswith("waits_"))
 REJECTIONS = frozenset(code for code in Code if code.startswith("rejected_"))
 FINISHES = frozenset(code for code in Code if code.startswith("finished_"))
 PREEMPTIONS = frozenset(code for code in Code if code.startswith("preempted_"))
+ENDS = FINISHES | {Code.ABORTED, Code.TRANSFERRED}
+"""After these a request holds nothing more of its engine."""
 
 TEMPLATES: dict[Code, str] = {
     Code.QUEUED: "{request} joins the queue: {prompt:prompt token}, at most {max_tokens} to generate",
@@ -66,6 +69,7 @@ TEMPLATES: dict[Code, str] = {
     "max_model_len, {max_model_len}",
     Code.REJECTED_BLOCKS: "{request} is rejected: it may need {needs:block}, and the whole pool has {pool}",
     Code.ABORTED: "{request} is aborted: the client left after {tokens:token}, and gives back {blocks:block}",
+    Code.TRANSFERRED: "{request} goes on in another engine, and gives back {blocks:block} here",
 }
 """The sentence of each code. The names in braces are the numbers that a reason of that code holds;
 `{free:block}` reads "1 block" or "4 blocks"."""

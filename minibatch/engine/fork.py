@@ -9,8 +9,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-import numpy as np
-
 from minibatch.engine.fork_diff import diff_forks
 from minibatch.engine.headers import forked_header
 from minibatch.engine.loop import Engine
@@ -95,11 +93,9 @@ def _value(knob: str, value: Any) -> Any:
 def _record(engine: Engine, original: Recording, base: Header, fork: dict[str, Any]) -> Recording:
     """What `engine` has done, with the header of a fork and the text that `original` has."""
     recording = engine.recording(forked_header(engine, base, fork))
-    entries = recording.entries
-    written = np.bincount(entries["request"][entries["token_id"] >= 0], minlength=len(recording.requests)).tolist()
     requests = (
-        replace(request, pieces=_pieces(old.pieces, count))
-        for request, old, count in zip(recording.requests, original.requests, written, strict=True)
+        replace(request, pieces=_pieces(old.pieces, len(request.output_token_ids)))
+        for request, old in zip(recording.requests, original.requests, strict=True)
     )
     return replace(recording, requests=tuple(requests))
 

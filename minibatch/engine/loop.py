@@ -199,7 +199,7 @@ class Engine:
                     continue
                 request, blocks = gone
                 self.executor.forget(request_id)
-                self.recorder.abort(request, blocks)
+                self.recorder.abort(request, blocks, self.state.now_ns)
                 self.num_finished += 1
                 self._source.on_finished(self.state.now_ns)
                 if self.check:

@@ -17,6 +17,7 @@ from minibatch.recording.schema import (
     ENTRY_COLUMNS,
     ITERATION_COLUMNS,
     REASON_COLUMNS,
+    BlockEvent,
     Header,
     Recording,
     RequestRecord,
@@ -31,6 +32,15 @@ Ints = npt.NDArray[np.int64]
 Rows = tuple[int, int, int, int]
 """Of iterations, entries, blocks and reasons."""
 
+_ITERATION = (
+    "start_ns", "duration_ns", "executor_ns", "flops", "bytes_weights", "bytes_kv", "bytes_activations",
+)  # fmt: skip
+_ENTRY = ("iteration", "slot", "request", "phase", "start", "tokens", "padding", "generated")
+_BLOCK = ("iteration", "block", "request", "event")
+_REASON = ("iteration", "code", "request")
+_ACQUIRE, _RELEASE = int(BlockEvent.ACQUIRE), int(BlockEvent.RELEASE)
+_NO_HASH = -1
+
 _CODE_NUMBER = {code: number for number, code in enumerate(CODES)}
 
 
@@ -39,6 +49,7 @@ class Recorder:
 
     Attributes:
         is_exact: every number of every reason counts.
+        aborted_ns: when the engine let each aborted request go, by request id.
     """
 
     is_exact = True
@@ -46,10 +57,11 @@ class Recorder:
     def __init__(self) -> None:
         self.num_iterations = 0
         self.requests: list[RequestState] = []
-        self._iterations = _Rows(ITERATION_COLUMNS)
-        self._entries = _Rows(ENTRY_COLUMNS)
-        self._blocks = _Rows(BLOCK_COLUMNS)
-        self._reasons = _Rows(REASON_COLUMNS)
+        self.aborted_ns: dict[int, int] = {}
+        self._iterations = _Rows(_ITERATION)
+        self._entries = _Rows(_ENTRY)
+        self._blocks = _Rows(_BLOCK)
+        self._reasons = _Rows(_REASON)
         self._numbers: list[tuple[int, ...]] = []
         self._last_wait: dict[int, Reason] = {}
 
@@ -89,42 +101,47 @@ class Recorder:
             )
         )  # fmt: skip
         for preemption in plan.preempted:
-            self._blocks.extend_rows((i, block, -1) for block in preemption.request.block_table)
+            request_id = preemption.request.request_id
+            self._blocks.extend_rows((i, block, request_id, _RELEASE) for block in preemption.request.block_table)
         for request, blocks in plan.new_blocks:
-            self._blocks.extend_rows((i, block, request.request_id) for block in blocks)
+            self._blocks.extend_rows((i, block, request.request_id, _ACQUIRE) for block in blocks)
         for seq in plan.seqs:
             request_id = seq.request.request_id
-            token = result.token_ids[request_id] if seq.samples else -1
             self._entries.append(
-                (i, seq.slot, request_id, int(seq.phase), seq.start, seq.num_tokens, seq.num_padding, token)
+                (i, seq.slot, request_id, int(seq.phase), seq.start, seq.num_tokens, seq.num_padding, int(seq.samples))
             )
         for slot, request, phase in plan.held:
-            self._entries.append((i, slot, request.request_id, int(phase), request.num_computed_tokens, 0, 0, -1))
+            self._entries.append((i, slot, request.request_id, int(phase), request.num_computed_tokens, 0, 0, 0))
         self.num_iterations += 1
 
     def append_run(self, run: DecodeRun, result: RunResult) -> None:
         """Record the iterations of a run before it is committed; then `take` its blocks."""
         durations, costs = result.durations, result.kind.costs(result.contexts)
         self._iterations.extend(np.stack([result.starts, durations, durations, *costs], axis=1))
-        self._entries.extend(_entries(run, self.num_iterations, result.token_id))
+        self._entries.extend(_entries(run, self.num_iterations))
         self.num_iterations += run.num_steps
 
     def take(self, run: DecodeRun, result: RunResult, taken: Taken) -> None:
         """Record the blocks that a run just appended has taken."""
         first = self.num_iterations - run.num_steps
-        self._blocks.extend_rows((first + step, block, request.request_id) for step, request, block in taken)
+        self._blocks.extend_rows((first + step, block, request.request_id, _ACQUIRE) for step, request, block in taken)
 
     def finish(self, request: RequestState, block_table: Sequence[int]) -> None:
         """Record that `request` left after the iteration just appended and freed `block_table`."""
         code = Code.FINISHED_STOP if request.finish_reason is FinishReason.STOP else Code.FINISHED_LENGTH
         self.note(Reason(code, request.request_id, {"tokens": len(request.output_token_ids)}))
-        self._blocks.extend_rows((self.num_iterations, block, -1) for block in block_table)
+        self._release(request, block_table)
 
-    def abort(self, request: RequestState, block_table: Sequence[int]) -> None:
-        """Record that `request` left before the next iteration and freed `block_table`."""
+    def abort(self, request: RequestState, block_table: Sequence[int], now_ns: int) -> None:
+        """Record that the client of `request` left by `now_ns`, before the next iteration, and freed `block_table`."""
         numbers = {"tokens": len(request.output_token_ids), "blocks": len(block_table)}
         self.note(Reason(Code.ABORTED, request.request_id, numbers))
-        self._blocks.extend_rows((self.num_iterations, block, -1) for block in block_table)
+        self.aborted_ns[request.request_id] = now_ns
+        self._release(request, block_table)
+
+    def _release(self, request: RequestState, block_table: Sequence[int]) -> None:
+        i, request_id = self.num_iterations, request.request_id
+        self._blocks.extend_rows((i, block, request_id, _RELEASE) for block in block_table)
 
     def since(self, rows: Rows) -> tuple[tuple[Table, Table, Table, Table], list[tuple[int, ...]], Rows]:
         """What comes behind so many rows of iterations, entries, blocks and reasons.
@@ -133,9 +150,9 @@ class Recorder:
         what is new, unless `recording` is called in between.
         """
         tables = (self._iterations, self._entries, self._blocks, self._reasons)
-        first, second, third, fourth = (table.since(row) for table, row in zip(tables, rows, strict=True))
+        whole = _whole_tables(*(table.since(row) for table, row in zip(tables, rows, strict=True)))
         now = (len(self._iterations), len(self._entries), len(self._blocks), len(self._reasons))
-        return (first, second, third, fourth), self._numbers[rows[3] :], now
+        return whole, self._numbers[rows[3] :], now
 
     def recording(
         self, header: Header, requests: Sequence[RequestState], pieces: Sequence[Sequence[str]], complete: bool
@@ -146,18 +163,22 @@ class Recorder:
             requests: all requests of the run in order of id, arrived or not.
             pieces: each one's output as text, a piece a token.
         """
+        tables = (self._iterations, self._entries, self._blocks, self._reasons)
+        iterations, entries, blocks, reasons = _whole_tables(*(table.table() for table in tables))
         return Recording(
             header=replace(header, complete=complete),
-            requests=tuple(_record(r, p) for r, p in zip(requests, pieces, strict=True)),
-            iterations=self._iterations.table(),
-            entries=self._entries.table(),
-            blocks=self._blocks.table(),
-            reasons=self._reasons.table(),
+            requests=tuple(
+                _record(r, p, self.aborted_ns.get(r.request_id)) for r, p in zip(requests, pieces, strict=True)
+            ),
+            iterations=iterations,
+            entries=entries,
+            blocks=blocks,
+            reasons=reasons,
             reason_numbers=tuple(self._numbers),
         )
 
 
-def _record(state: RequestState, pieces: Sequence[str]) -> RequestRecord:
+def _record(state: RequestState, pieces: Sequence[str], aborted_ns: int | None) -> RequestRecord:
     request = state.request
     sampling = asdict(request.sampling)
     return RequestRecord(
@@ -166,9 +187,33 @@ def _record(state: RequestState, pieces: Sequence[str]) -> RequestRecord:
         max_tokens=sampling.pop("max_tokens"),
         sampling=sampling,
         prompt=request.prompt,
+        output_token_ids=tuple(state.output_token_ids),
         pieces=tuple(pieces),
         finish_reason=None if state.finish_reason is None else str(state.finish_reason),
+        aborted_ns=aborted_ns,
+        true_output_tokens=request.true_output_tokens,
+        tenant=request.tenant,
+        priority=request.priority,
     )
+
+
+def _whole_tables(
+    iterations: Table, entries: Table, blocks: Table, reasons: Table
+) -> tuple[Table, Table, Table, Table]:
+    """The tables with all of their columns. What is left of a duration beside the executor's part is scheduling."""
+    scheduler_ns = iterations["duration_ns"] - iterations["executor_ns"]
+    return (
+        _whole(ITERATION_COLUMNS, {**iterations, "scheduler_ns": scheduler_ns}, engine=0, sampling_ns=0, launch_ns=0),
+        _whole(ENTRY_COLUMNS, entries, cached=0, proposed=0, rejected=0),
+        _whole(BLOCK_COLUMNS, blocks, engine=0, hash=_NO_HASH),
+        _whole(REASON_COLUMNS, reasons, engine=0),
+    )
+
+
+def _whole(names: Sequence[str], table: Table, **constants: int) -> Table:
+    """`table` with the columns that are the same in all rows."""
+    rows = len(next(iter(table.values())))
+    return {name: table[name] if name in table else np.full(rows, constants[name], dtype=np.int64) for name in names}
 
 
 class _Rows:
@@ -221,21 +266,20 @@ class _Rows:
             self._latest = []
 
 
-def _entries(run: DecodeRun, first: int, token_id: int) -> Ints:
-    """The rows of a run's slots, iteration by iteration; columns as ENTRY_COLUMNS."""
+def _entries(run: DecodeRun, first: int) -> Ints:
+    """The rows of a run's slots, iteration by iteration; columns as _ENTRY."""
     steps, batch = np.arange(run.num_steps), len(run.decodes)
     others = [*run.padded, *run.held]
-    rows = np.zeros((run.num_steps, batch + len(others), len(ENTRY_COLUMNS)), dtype=np.int64)
-    iteration, slot, request_id, phase, start, tokens, padding, token = np.moveaxis(rows, 2, 0)
+    rows = np.zeros((run.num_steps, batch + len(others), len(_ENTRY)), dtype=np.int64)
+    iteration, slot, request_id, phase, start, tokens, padding, generated = np.moveaxis(rows, 2, 0)
     iteration[:] = first + steps[:, None]
     slot[:] = [-1 if request.slot is None else request.slot for request in run.decodes] + [held for held, _ in others]
     request_id[:] = [request.request_id for request in run.decodes] + [request.request_id for _, request in others]
     phase[:, :batch], phase[:, batch:] = int(Phase.DECODE), int(Phase.PADDING)
     start[:, :batch] = np.array(run.starts) + steps[:, None]
-    tokens[:, :batch] = 1
-    token[:, :batch], token[:, batch:] = token_id, -1
+    tokens[:, :batch] = generated[:, :batch] = 1
     if run.padded:
         start[:, batch:], padding[:, batch:] = np.array(run.padding_starts())[:, None], 1
     else:
         start[:, batch:] = [request.num_computed_tokens for _, request in others]
-    return rows.reshape(-1, len(ENTRY_COLUMNS))
+    return rows.reshape(-1, len(_ENTRY))

@@ -41,6 +41,8 @@ def replay(recording: Recording, iteration: int) -> Engine:
             that; one sentence says so.
     """
     header = recording.header
+    if header.engines is not None:
+        raise ValueError("it is of several engines, and only a run of one can be repeated: choose another one")
     shape, ceilings = _shape(header), _ceilings(header)
     written = _Written(recording)
     start = header_at(header, -1)
@@ -94,11 +96,7 @@ class _Written:
     """The tokens that each request generated, and what comes where no more are recorded."""
 
     def __init__(self, recording: Recording) -> None:
-        requests, token_ids = (recording.entries[name].tolist() for name in ("request", "token_id"))
-        self._tokens: list[list[int]] = [[] for _ in recording.requests]
-        for request_id, token_id in zip(requests, token_ids, strict=True):
-            if token_id >= 0:
-                self._tokens[request_id].append(token_id)
+        self._tokens = [request.output_token_ids for request in recording.requests]
         ends = {
             tokens[-1]
             for tokens, request in zip(self._tokens, recording.requests, strict=True)
@@ -219,6 +217,9 @@ def _requests(recording: Recording) -> list[Request]:
                 SamplingParams(max_tokens=request.max_tokens, **request.sampling),
                 request.arrival_ns,
                 request.prompt,
+                request.tenant,
+                request.priority,
+                request.true_output_tokens,
             )
             for request_id, request in enumerate(recording.requests)
         ]

@@ -44,7 +44,7 @@ class SummaryRecorder:
         self._waiting_ns: dict[Code, int] = {}
         self._gaps = [0] * NUM_BINS
         self._gap_ns = self._held_block_ns = self._end_ns = self._busy_ns = self._computing_ns = 0
-        self._num_rejected = self._num_preemptions = 0
+        self._num_rejected = self._num_aborted = self._num_preemptions = 0
 
     def arrive(self, request: RequestState) -> None:
         """Count a request that has come."""
@@ -124,9 +124,10 @@ class SummaryRecorder:
             )
         )  # fmt: skip
 
-    def abort(self, request: RequestState, block_table: Sequence[int]) -> None:
-        """Drop a request that leaves unfinished: it counts among the arrivals alone."""
+    def abort(self, request: RequestState, block_table: Sequence[int], now_ns: int) -> None:
+        """Drop a request that leaves unfinished: it counts among the arrivals and the aborted alone."""
         key = request.request_id
+        self._num_aborted += 1
         self._writers.discard(request)
         self._waits.pop(key, None)
         for times in (self._scheduled, self._first, self._paused):
@@ -139,6 +140,7 @@ class SummaryRecorder:
             requests=dict(zip(REQUEST_COLUMNS, np.ascontiguousarray(rows.T), strict=True)),
             arrival_ns=np.array(self._arrivals, dtype=np.int64),
             num_rejected=self._num_rejected,
+            num_aborted=self._num_aborted,
             end_ns=self._end_ns,
             num_iterations=self.num_iterations,
             num_preemptions=self._num_preemptions,

@@ -37,7 +37,10 @@ class RunWatch:
         requests = [*self._newly_known(), *self._newly_arrived()]
         pieces, finished = self._newly_written(), self._newly_finished()
         tables, numbers, rows = self._recorder.since(self._rows)
-        part = RecordingPart(header, self._num_iterations, self._end_ns, *tables, numbers, requests, pieces, finished)
+        aborted = {each: self._recorder.aborted_ns[each] for each in finished if each in self._recorder.aborted_ns}
+        part = RecordingPart(
+            header, self._num_iterations, self._end_ns, *tables, numbers, requests, pieces, finished, aborted
+        )
         self._rows, self._num_iterations = rows, self._recorder.num_iterations
         if len(part.iterations["start_ns"]):
             self._end_ns = int(part.iterations["start_ns"][-1] + part.iterations["duration_ns"][-1])

@@ -36,11 +36,14 @@ _MOST_PROMPT_TOKENS = 1_000_000
 _MOST_ROWS = 100_000
 """Most slots in all iterations of a run, were no request preempted: requests times the longest output."""
 _MOST_PLANS = 5_000
-"""Most batches that one run may plan under all its policies, and a lesson's runs together: half a minute's work."""
+"""Most batches that a run may plan under one policy, and a lesson's runs together: half a minute's work."""
 _MOST_PLANS_TOGETHER = 60_000
 _SLOTS = 16
 """As many as can be told apart on a screen."""
 _POOL = 4096
+_CHECKED = 2048
+"""KV blocks: every plan is checked against all of the pool, so it counts once more for each so many."""
+_MOST_BLOCKS = 1 << 16
 _BUDGET = 512
 
 Spec = Mapping[str, Any]
@@ -66,6 +69,8 @@ def check_spec(spec: Any) -> None:
     for policy in policies:
         if not isinstance(policy, str) or policy not in POLICIES:
             raise ValueError(f"there is no policy {short(policy)}: use some of {', '.join(POLICIES)}")
+    if (blocks := spec.get("knobs", {}).get("num_kv_blocks") or 0) > _MOST_BLOCKS:
+        raise ValueError(f"num_kv_blocks is {blocks:,}: use up to {_MOST_BLOCKS:,} in a lesson")
     if "requests" in spec:
         _check_requests(spec["requests"])
     count = spec.get("traffic", {}).get("num_requests") or 0
@@ -161,14 +166,16 @@ def _run(spec_text: str, policy: str) -> tuple[Recording, int]:
     from minibatch.engine.session import run_job
 
     left = _MOST_PLANS
+    each = 1
 
     def is_too_long() -> bool:
         nonlocal left
-        left -= 1
+        left -= each
         return left < 0
 
     with tempfile.TemporaryDirectory() as folder:
         settings = _workload(spec, Path(folder))
+        each += settings["config"].num_kv_blocks // _CHECKED
         job = Job((policy,), **settings, clock="modelled", seed=spec.get("seed", 0))
         runs = run_job(job, should_stop=is_too_long)
     if left < 0:

@@ -23,7 +23,7 @@ def open_file(path: Path) -> BinaryIO:
     if not stat.S_ISREG(kind):
         os.close(handle)
         if stat.S_ISDIR(kind):
-            raise IsADirectoryError(errno.EISDIR, "This is a folder, and a file is wanted", str(path))
+            raise IsADirectoryError(errno.EISDIR, "This is a folder: name a file", str(path))
         raise OSError(errno.EINVAL, "This is a device or a pipe: write it to a file first", str(path))
     return os.fdopen(handle, "rb")
 

@@ -31,6 +31,7 @@ class RecordingPart:
         requests: those that have become known or have arrived.
         pieces: (request, text) that was added, one piece a token.
         finished: (request, finish reason) since the part before.
+        aborted: when the aborted ones of them left, in ns.
     """
 
     header: Header
@@ -44,6 +45,7 @@ class RecordingPart:
     requests: Sequence[PartRequest]
     pieces: Mapping[int, Sequence[str]]
     finished: Mapping[int, str]
+    aborted: Mapping[int, int]
 
     @property
     def num_rows(self) -> int:
@@ -77,4 +79,5 @@ def part_of(recording: Recording) -> RecordingPart:
         ],
         pieces={k: each.pieces for k, each in enumerate(recording.requests) if each.pieces},
         finished={k: each.finish_reason for k, each in enumerate(recording.requests) if each.finish_reason},
+        aborted={k: each.aborted_ns for k, each in enumerate(recording.requests) if each.aborted_ns is not None},
     )

@@ -28,6 +28,7 @@ class RunSummary:
         requests: a row of REQUEST_COLUMNS for each completed request, in the order of finishing.
         arrival_ns: of all requests that arrived, rejected ones included, in order.
         num_rejected: requests that could never have been served.
+        num_aborted: requests whose clients left before they had finished.
         end_ns: when the last iteration ended.
         num_iterations: iterations that ran.
         num_preemptions: of all requests, finished or not.
@@ -44,6 +45,7 @@ class RunSummary:
     requests: Table
     arrival_ns: Column
     num_rejected: int
+    num_aborted: int
     end_ns: int
     num_iterations: int
     num_preemptions: int

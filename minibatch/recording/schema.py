@@ -7,7 +7,8 @@ from the start of the run; a request that does not apply is -1.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from minibatch.decisions.reasons import NUMBERS, Code, Reason
 from minibatch.workload.arrival_source import NOT_YET_NS
 
-VERSION = 2
+VERSION = 3
 """Version of the format that this code writes and reads."""
 
 Clock = Literal["measured", "modelled"]
@@ -24,13 +25,49 @@ Table = Mapping[str, Column]
 
 
 ITERATION_COLUMNS = (
-    "start_ns", "duration_ns", "executor_ns", "flops", "bytes_weights", "bytes_kv", "bytes_activations",
+    "engine", "start_ns", "duration_ns", "executor_ns", "scheduler_ns", "sampling_ns", "launch_ns",
+    "flops", "bytes_weights", "bytes_kv", "bytes_activations",
 )  # fmt: skip
-ENTRY_COLUMNS = ("iteration", "slot", "request", "phase", "start", "tokens", "padding", "token_id")
-BLOCK_COLUMNS = ("iteration", "block", "request")
-REASON_COLUMNS = ("iteration", "code", "request")
+ENTRY_COLUMNS = (
+    "iteration", "slot", "request", "phase", "start", "tokens", "padding",
+    "cached", "generated", "proposed", "rejected",
+)  # fmt: skip
+BLOCK_COLUMNS = ("iteration", "engine", "block", "request", "event", "hash")
+REASON_COLUMNS = ("iteration", "engine", "code", "request")
+TRANSFER_COLUMNS = ("request", "from_engine", "to_engine", "start_ns", "end_ns", "bytes")
 CODES = tuple(Code)
 """Codes of reasons by the number that the `code` column holds."""
+
+
+class BlockEvent(IntEnum):
+    """What happens to a KV block before an iteration."""
+
+    ACQUIRE = 0
+    """A request takes a reference to it."""
+    RELEASE = 1
+    """A request gives its reference back."""
+    CACHE = 2
+    """Its content is registered under a hash, so that another request may take it."""
+    EVICT = 3
+    """The registered content is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineHeader:
+    """One engine of several.
+
+    Attributes:
+        role: what it does in the whole, in a word: "prefill", "decode", "replica".
+        own: the fields of the header that this engine has otherwise, of ENGINE_FIELDS.
+    """
+
+    name: str
+    role: str
+    own: Mapping[str, Any] = field(default_factory=dict)
+
+
+ENGINE_FIELDS = ("policy", "token_budget", "config", "device", "model", "dtype", "shape", "ceilings")
+"""What each of several engines may have of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +84,7 @@ class Header:
         complete: False if the run was cancelled before all requests had finished.
         fork: where the run left another one and which knob it turned there, as SCHEMA.md describes it.
         closed_loop: `num_users` and `think_s` where each request was sent after an answer, else None.
+        engines: None for one engine, else all of several; the header's own fields are those of the first.
     """
 
     policy: str
@@ -64,6 +102,15 @@ class Header:
     complete: bool = True
     fork: Mapping[str, Any] | None = None
     closed_loop: Mapping[str, Any] | None = None
+    engines: tuple[EngineHeader, ...] | None = None
+
+    @property
+    def num_engines(self) -> int:
+        return 1 if self.engines is None else len(self.engines)
+
+    def of_engine(self, engine: int) -> Header:
+        """The header of one of several engines, as if it had run alone."""
+        return self if self.engines is None else replace(self, **self.engines[engine].own, engines=None)
 
     def forks(self) -> Iterator[Mapping[str, Any]]:
         """Every fork that led to this run, the latest first."""
@@ -91,10 +138,18 @@ class RequestRecord:
     """One request as it arrived, and what became of it.
 
     Attributes:
+        arrival_ns: NOT_YET_NS for one that had not been sent when the run ended.
+        max_tokens: the cap that the client sent.
         prompt: the prompt as text, None where it was given as tokens.
+        output_token_ids: in the order in which they were written.
         pieces: the output as text, one piece a token; they join to the whole. Empty for a
             modelled run, which writes no text.
-        finish_reason: "length", "stop", "rejected", or None if the run was cancelled first.
+        finish_reason: "length", "stop", "rejected", "abort", or None if the run was cancelled first.
+            "transfer" only in `engine_recordings`, for a request that other engines finish.
+        aborted_ns: when the client went away; None if it did not.
+        true_output_tokens: how many tokens its answer has without the cap, where the workload knows it.
+        tenant: whose request it is, or its class.
+        priority: as in vLLM: a lower number is served earlier.
     """
 
     arrival_ns: int
@@ -102,8 +157,13 @@ class RequestRecord:
     max_tokens: int
     sampling: Mapping[str, Any]
     prompt: str | None = None
+    output_token_ids: tuple[int, ...] = ()
     pieces: tuple[str, ...] = ()
     finish_reason: str | None = None
+    aborted_ns: int | None = None
+    true_output_tokens: int | None = None
+    tenant: str | None = None
+    priority: int = 0
 
     @property
     def num_prompt_tokens(self) -> int:
@@ -115,17 +175,18 @@ class Recording:
     """One run. Tables are columns of equal length, int64.
 
     Attributes:
-        requests: by request id.
-        iterations: ITERATION_COLUMNS, a row an iteration, in order. `duration_ns` is all of it,
-            `executor_ns` the model's part; the rest is the scheduler's and the recorder's.
+        requests: by request id, which is the order of arrival.
+        iterations: ITERATION_COLUMNS, a row an iteration, in order of start; those of one engine
+            don't overlap. `duration_ns` is all of it, `executor_ns` the model's part.
         entries: ENTRY_COLUMNS, a row for each slot that is held in an iteration. The positions
             `start` .. `start + tokens - 1` were computed, and `padding` more thrown away;
-            `token_id` was written (-1: none).
-        blocks: BLOCK_COLUMNS, a row for each KV block that changes its owner before an iteration
-            runs (request -1: it is free). A block freed by a finish is free before the next.
+            `generated` tokens were written.
+        blocks: BLOCK_COLUMNS, a row for each event of a KV block before an iteration runs. What a
+            finish releases is free before the next.
         reasons: REASON_COLUMNS. A wait holds until the request is admitted or another one is
             given. `iteration` is the one that is about to run; one past the last is the end.
         reason_numbers: the numbers of each row of `reasons`, in the order of `reasons.NUMBERS`.
+        transfers: TRANSFER_COLUMNS, a row for each request's KV that went from one engine to another.
     """
 
     header: Header
@@ -135,11 +196,13 @@ class Recording:
     blocks: Table
     reasons: Table
     reason_numbers: tuple[tuple[int, ...], ...]
+    transfers: Table = field(default_factory=lambda: {name: np.zeros(0, np.int64) for name in TRANSFER_COLUMNS})
 
     def arrived_ns(self, request: int) -> int | None:
-        """When a request arrived; None for one that nobody had sent when a closed loop was cut short."""
-        arrival_ns = self.requests[request].arrival_ns
-        return None if self.header.closed_loop is not None and arrival_ns == NOT_YET_NS else arrival_ns
+        """When a request arrived; None for one that had not been sent when the run ended."""
+        record = self.requests[request]
+        is_sent = record.arrival_ns != NOT_YET_NS or record.finish_reason not in (None, "transfer")
+        return record.arrival_ns if is_sent else None
 
     @property
     def num_iterations(self) -> int:
@@ -147,20 +210,18 @@ class Recording:
 
     @property
     def num_slots(self) -> int:
-        """Slots that there ever were: a fork may have changed their number."""
+        """Slots that the first engine ever had: a fork may have changed their number."""
         return self.header.largest("max_num_seqs")
 
     @property
     def num_kv_blocks(self) -> int:
-        """KV blocks that there ever were, likewise."""
+        """KV blocks that the first engine ever had, likewise."""
         return self.header.largest("num_kv_blocks")
 
     @property
     def end_ns(self) -> int:
         """End of the last iteration; 0 if none ran."""
-        if not self.num_iterations:
-            return 0
-        return int(self.iterations["start_ns"][-1] + self.iterations["duration_ns"][-1])
+        return int(self.end_of_iteration_ns.max(initial=0))
 
     @property
     def end_of_iteration_ns(self) -> Column:
@@ -169,8 +230,8 @@ class Recording:
 
     def each_reason(self) -> Iterator[tuple[int, Reason]]:
         """(iteration, reason) of every row, in order."""
-        rows = zip(*(self.reasons[name].tolist() for name in REASON_COLUMNS), self.reason_numbers, strict=True)
-        for iteration, code_number, request, numbers in rows:
+        columns = (self.reasons[name].tolist() for name in ("iteration", "code", "request"))
+        for iteration, code_number, request, numbers in zip(*columns, self.reason_numbers, strict=True):
             code = CODES[code_number]
             named = dict(zip(NUMBERS[code], numbers, strict=True))
             yield iteration, Reason(code, None if request < 0 else request, named)

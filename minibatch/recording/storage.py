@@ -26,12 +26,15 @@ from minibatch.recording.schema import (
     ENTRY_COLUMNS,
     ITERATION_COLUMNS,
     REASON_COLUMNS,
+    TRANSFER_COLUMNS,
     VERSION,
+    EngineHeader,
     Header,
     Recording,
     RequestRecord,
     Table,
 )
+from minibatch.recording.upgrade import upgrade
 from minibatch.recording.validation import LIMIT, check
 
 MAGIC = b"MINIBATCH-RECORDING "
@@ -43,6 +46,16 @@ _MOST_RUNS, _MOST_SLOTS, _MOST_FORKS = 64, 1 << 17, 50
 """Of a file, and of a run; slots are those of all runs together."""
 _DEEPEST = 16 + _MOST_FORKS
 """Of its JSON: every fork of a fork is a level more."""
+
+_UPGRADES = {str(VERSION): lambda run: run, "2": upgrade}
+"""What makes a run of each version that is read one of this version."""
+_TABLES = {
+    "iterations": ITERATION_COLUMNS,
+    "entries": ENTRY_COLUMNS,
+    "blocks": BLOCK_COLUMNS,
+    "reasons": REASON_COLUMNS,
+    "transfers": TRANSFER_COLUMNS,
+}
 
 
 class RecordingError(ValueError):
@@ -61,14 +74,14 @@ def loads(data: bytes, name: str = "the recording") -> list[Recording]:
         raise RecordingError(f"{name} is not a Minibatch recording: it does not begin with {MAGIC.decode().strip()!r}")
     head, _, body = data.partition(b"\n")
     version = head[len(MAGIC) :].decode("ascii", "replace")
-    if version != str(VERSION):
+    if version not in _UPGRADES:
         raise RecordingError(
-            f"{name} has format version {version[:20]!r} and this program reads version {VERSION}: "
+            f"{name} has format version {version[:20]!r} and this program reads version {VERSION} (and 2): "
             "record it again, or open it with the Minibatch that wrote it"
         )
     runs = _parse(_unpack(body, name), name)
     try:
-        recordings = [_from_json(run) for run in runs]
+        recordings = [_from_json(_UPGRADES[version](run)) for run in runs]
         _check_size(recordings)
         check_values(runs, _DEEPEST)
         return recordings
@@ -125,9 +138,9 @@ def _target(path: Path) -> Path:
     """The regular file that is or will be at `path`; OSError if something else is there."""
     target = path.resolve()
     if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "This is a folder, and a file is wanted", str(path))
+        raise IsADirectoryError(errno.EISDIR, "This is a folder: name a file", str(path))
     if target.exists() and not target.is_file():
-        raise OSError(errno.EINVAL, "This is a device or a pipe, and a file is wanted", str(path))
+        raise OSError(errno.EINVAL, "This is a device or a pipe: name a file", str(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "No such folder", str(path.parent))
     return target
@@ -162,7 +175,7 @@ def _parse(text: bytes, name: str) -> list[Any]:
 
 
 def _to_json(run: Recording) -> dict[str, Any]:
-    tables = {name: getattr(run, name) for name in ("iterations", "entries", "blocks", "reasons")}
+    tables = {name: getattr(run, name) for name in _TABLES}
     return {
         "header": asdict(run.header),
         "requests": [asdict(request) for request in run.requests],
@@ -172,18 +185,16 @@ def _to_json(run: Recording) -> dict[str, Any]:
 
 
 def _from_json(data: dict[str, Any]) -> Recording:
-    requests = [{**_fields(RequestRecord, request)} for request in data["requests"]]
-    for request in requests:
-        request |= {name: tuple(request[name]) for name in ("prompt_token_ids", "pieces")}
-        if request["finish_reason"] == "refused":
-            request["finish_reason"] = "rejected"
+    data = _fields(Recording, data)
+    header, requests = _fields(Header, data["header"]), [_fields(RequestRecord, each) for each in data["requests"]]
+    if header["engines"] is not None:
+        engines = tuple(EngineHeader(**_fields(EngineHeader, engine)) for engine in header["engines"])
+        header = {**header, "engines": engines}
+    lists = ("prompt_token_ids", "output_token_ids", "pieces")
     run = Recording(
-        header=Header(**_fields(Header, {"closed_loop": None, **data["header"]})),  # older files lack it
-        requests=tuple(RequestRecord(**request) for request in requests),
-        iterations=_table(data, "iterations", ITERATION_COLUMNS),
-        entries=_table(data, "entries", ENTRY_COLUMNS),
-        blocks=_table(data, "blocks", BLOCK_COLUMNS),
-        reasons=_table(data, "reasons", REASON_COLUMNS),
+        header=Header(**header),
+        requests=tuple(RequestRecord(**each | {name: tuple(each[name]) for name in lists}) for each in requests),
+        **{name: _table(data, name, columns) for name, columns in _TABLES.items()},
         reason_numbers=_numbers(data["reason_numbers"]),
     )
     check(run)
@@ -215,6 +226,8 @@ def _numbers(rows: Any) -> tuple[tuple[int, ...], ...]:
 
 def _table(data: dict[str, Any], name: str, columns: tuple[str, ...]) -> Table:
     table = {}
+    if extra := set(data[name]) - set(columns):
+        raise ValueError(f"{name} has an unknown column {min(extra)!r}")
     for column in columns:
         values = data[name][column]
         if not isinstance(values, list) or not all(type(value) is int and abs(value) < LIMIT for value in values):

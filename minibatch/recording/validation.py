@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from minibatch.decisions.phase import Phase
-from minibatch.decisions.reasons import NUMBERS, REJECTIONS
-from minibatch.recording.schema import CODES, ITERATION_COLUMNS, Header, Recording, RequestRecord
+from minibatch.decisions.reasons import NUMBERS, Code
+from minibatch.recording.block_checks import check_blocks
+from minibatch.recording.life_checks import check_lives
+from minibatch.recording.schema import (
+    CODES,
+    ENGINE_FIELDS,
+    ITERATION_COLUMNS,
+    BlockEvent,
+    Header,
+    Recording,
+    RequestRecord,
+)
+from minibatch.workload.arrival_source import NOT_YET_NS
 
 LIMIT = 1 << 53
 """Numbers stay below this, so that JavaScript reads them exactly and sums of products fit 64 bits as floats."""
@@ -18,21 +29,46 @@ LIMIT = 1 << 53
 _LARGEST = {"max_num_seqs": 1 << 16, "block_size": 1 << 16, "num_kv_blocks": 1 << 32}
 _TEXT_FIELDS = ("policy", "clock", "device", "model", "dtype", "scenario")
 _CLOCKS = ("measured", "modelled")
+_FIXED = ("block_size", "kv_layout")
 _FORK_FIELDS = {"iteration", "knob", "before", "after", "clock", "earlier"}
-_FINISHES = (None, "length", "stop", "rejected")
+_FINISHES = (None, "length", "stop", "rejected", "abort")
+_PARTS = ("executor_ns", "scheduler_ns", "sampling_ns", "launch_ns")
+_MOST_TOKENS = 1 << 32
+_LARGEST_NUMBER = 1 << 64
+"""Of what is only shown: seeds and further knobs."""
+_COUNTED = ("flops", "bytes_weights")
+_MOST_ENGINES = 256
 
 
 def check(run: Recording) -> None:
     """ValueError names the first thing in `run` that contradicts SCHEMA.md."""
-    _check_header(run.header)
+    _check_engines(run.header)
     _check_forks(run.header, run.num_iterations)
     for request_id, request in enumerate(run.requests):
         _check_request(request_id, request)
     _check_ranges(run)
     _check_order(run)
+    _check_iterations(run)
     _check_reasons(run)
-    _check_blocks(run)
-    _check_tokens(run)
+    stays = check_lives(run)
+    check_blocks(run, stays)
+
+
+def _check_engines(header: Header) -> None:
+    """Whether the header is right, for each of several engines."""
+    if header.engines is None:
+        return _check_header(header)
+    names = [engine.name for engine in header.engines]
+    _require(1 <= len(names) <= _MOST_ENGINES, f"header.engines has {len(names)} engines, not 1 to {_MOST_ENGINES}")
+    _require(header.fork is None, "a run of several engines has no fork")
+    for number, engine in enumerate(header.engines):
+        _require(_is_text(engine.name) and _is_text(engine.role), f"name or role of engine {number} is not text")
+        known = isinstance(engine.own, Mapping) and set(engine.own) <= set(ENGINE_FIELDS)
+        _require(known, f"engine {number} has other fields of its own than {', '.join(ENGINE_FIELDS)}")
+        _check_header(header.of_engine(number))
+    _require(len(set(names)) == len(names), "two engines have one name")
+    _require(not header.engines[0].own, "the header's own fields are those of the first engine, which has none besides")
+    return None
 
 
 def _check_header(header: Header) -> None:
@@ -41,6 +77,7 @@ def _check_header(header: Header) -> None:
     _require(header.clock in _CLOCKS, f"its clock is {header.clock!r}, neither measured nor modelled")
     _require(isinstance(header.complete, bool), "header.complete is neither true nor false")
     _require(type(header.seed) is int, "header.seed is not a whole number")
+    _require(abs(header.seed) < _LARGEST_NUMBER, f"header.seed is not below {_LARGEST_NUMBER:,}")
     _require(_whole(header.token_budget, 1), "header.token_budget is not a positive whole number")
     _require(isinstance(header.config, Mapping), "header.config is not an object")
     for name, largest in _LARGEST.items():
@@ -50,7 +87,7 @@ def _check_header(header: Header) -> None:
         )
     for name in ("shape", "versions"):
         _require(isinstance(getattr(header, name), Mapping | None), f"header.{name} is not an object")
-    for name in ("config", "shape", "ceilings", "versions", "fork"):
+    for name in ("config", "shape", "ceilings", "versions"):
         _require(_is_json(getattr(header, name)), f"header.{name} holds what no JSON can")
     if header.ceilings is not None:
         _require(isinstance(header.ceilings, Mapping), "header.ceilings is not an object")
@@ -81,6 +118,8 @@ def _check_forks(header: Header, num_iterations: int) -> None:
         _require(fork["clock"] in _CLOCKS, f"header.fork.clock is {fork['clock']!r}, neither measured nor modelled")
         same = type(after) is type(knobs[knob]) and after == knobs[knob]
         _require(same, f"{knob} is {knobs[knob]!r} and header.fork says {after!r}")
+        fixed = knob in _FIXED and before != after
+        _require(not fixed, f"{knob} decides how all of the KV pool is laid out, and header.fork changes it")
         _require(type(before) is type(after), f"header.fork changes {knob} from {before!r} to {after!r}")
         if knob in _LARGEST:
             _require(_whole(before, 1, _LARGEST[knob]), f"header.fork.before is {before!r}, no {knob}")
@@ -89,84 +128,127 @@ def _check_forks(header: Header, num_iterations: int) -> None:
 
 def _check_request(request_id: int, request: RequestRecord) -> None:
     name = f"request {request_id}"
-    _require(_whole(request.arrival_ns, 0), f"{name} arrives at {request.arrival_ns!r}, not at a whole number of ns")
-    _require(_whole(request.max_tokens, 1), f"max_tokens of {name} is not a positive whole number")
+    arrival_ns, aborted_ns, true_tokens = request.arrival_ns, request.aborted_ns, request.true_output_tokens
+    _require(
+        _whole(arrival_ns, 0, NOT_YET_NS), f"{name} arrives at {_short(arrival_ns)}, not at 0 to {NOT_YET_NS:,} ns"
+    )
+    _require(_whole(request.max_tokens, 1, _MOST_TOKENS), f"max_tokens of {name} is not 1 to {_MOST_TOKENS:,}")
     _require(bool(request.prompt_token_ids), f"{name} has no prompt")
-    _require(all(_whole(token, 0) for token in request.prompt_token_ids), f"the prompt of {name} is not tokens")
+    for tokens in (request.prompt_token_ids, request.output_token_ids):
+        _require(
+            all(_whole(token, 0, _MOST_TOKENS) for token in tokens), f"the prompt or output of {name} is not tokens"
+        )
     _require(request.prompt is None or _is_text(request.prompt), f"the prompt of {name} is not text")
     _require(all(_is_text(piece) for piece in request.pieces), f"the text of {name} is not text")
-    _require(request.finish_reason in _FINISHES, f"{name} finished with {request.finish_reason!r}")
+    _require(request.finish_reason in _FINISHES, f"{name} finished with {_short(request.finish_reason)}")
+    _require(
+        (aborted_ns is not None) == (request.finish_reason == "abort"), f"{name} is aborted at no time, or not aborted"
+    )
+    _require(aborted_ns is None or _whole(aborted_ns, arrival_ns), f"{name} is aborted at {_short(aborted_ns)}")
+    known = true_tokens is None or _whole(true_tokens, 1, _MOST_TOKENS)
+    _require(known, f"true_output_tokens of {name} is {_short(true_tokens)}")
+    _require(request.tenant is None or _is_text(request.tenant), f"the tenant of {name} is not text")
+    _require(_whole(request.priority, -LIMIT), f"the priority of {name} is {_short(request.priority)}")
     _require(isinstance(request.sampling, Mapping), f"the sampling of {name} is not an object")
     _require(_is_json(request.sampling), f"the sampling of {name} holds what no JSON can")
 
 
 def _check_ranges(run: Recording) -> None:
     """Whether every number points at something that is there."""
-    n, last_request = run.num_iterations, len(run.requests) - 1
+    n, last_request, last_engine = run.num_iterations, len(run.requests) - 1, run.header.num_engines - 1
+    headers = [run.header.of_engine(engine) for engine in range(last_engine + 1)]
     limits = [
+        ("iterations", "engine", 0, last_engine),
         ("entries", "iteration", 0, n - 1),
-        ("entries", "slot", 0, run.num_slots - 1),
+        ("entries", "slot", 0, max(header.largest("max_num_seqs") for header in headers) - 1),
         ("entries", "request", 0, last_request),
         ("entries", "phase", 0, max(Phase)),
-        ("entries", "start", 0, 1 << 32),
-        ("entries", "tokens", 0, 1 << 32),
-        ("entries", "padding", 0, 1 << 32),
-        ("entries", "token_id", -1, 1 << 32),
+        *(("entries", name, 0, _MOST_TOKENS) for name in ("start", "tokens", "padding")),
+        *(("entries", name, 0, _MOST_TOKENS) for name in ("cached", "generated", "proposed", "rejected")),
         ("blocks", "iteration", 0, n),
-        ("blocks", "block", 0, run.num_kv_blocks - 1),
+        ("blocks", "engine", 0, last_engine),
+        ("blocks", "block", 0, max(header.largest("num_kv_blocks") for header in headers) - 1),
         ("blocks", "request", -1, last_request),
+        ("blocks", "event", 0, max(BlockEvent)),
+        ("blocks", "hash", -1, LIMIT),
         ("reasons", "iteration", 0, n),
+        ("reasons", "engine", 0, last_engine),
         ("reasons", "code", 0, len(CODES) - 1),
         ("reasons", "request", -1, last_request),
-        *(("iterations", column, 0, LIMIT) for column in ITERATION_COLUMNS),
+        ("transfers", "request", 0, last_request),
+        *(("transfers", column, 0, last_engine) for column in ("from_engine", "to_engine")),
+        *(("transfers", column, 0, LIMIT) for column in ("start_ns", "end_ns", "bytes")),
+        *(("iterations", column, 0, LIMIT) for column in ITERATION_COLUMNS[1:]),
     ]
     for table, column, low, high in limits:
         values = getattr(run, table)[column]
         if len(values) and (values.min() < low or values.max() > high):
             worst = int(values.min() if values.min() < low else values.max())
             raise ValueError(f"{table}.{column} holds {worst}, outside {low} to {high}")
+    for engine, header in enumerate(headers):
+        for table, name, knob in (("entries", "slot", "max_num_seqs"), ("blocks", "block", "num_kv_blocks")):
+            columns = getattr(run, table)
+            engines = columns["engine"] if "engine" in columns else run.iterations["engine"][columns["iteration"]]
+            most = int(columns[name][engines == engine].max(initial=-1))
+            _require(most < header.largest(knob), f"{name} {most} is beyond the {knob} of engine {engine}")
 
 
 def _check_order(run: Recording) -> None:
     """Whether time goes forward and no slot does two things at once."""
-    start, duration = run.iterations["start_ns"], run.iterations["duration_ns"]
-    _require(bool((np.diff(start) >= duration[:-1]).all()), "an iteration starts before the one before it has ended")
-    _require(bool((run.iterations["executor_ns"] <= duration).all()), "an executor takes longer than its iteration")
+    start, end, engine = run.iterations["start_ns"], run.end_of_iteration_ns, run.iterations["engine"]
+    _require(bool((end < LIMIT).all()), "an iteration ends later than any clock says")
+    for number in range(run.header.num_engines):
+        own = engine == number
+        in_turn = bool((start[own][1:] >= end[own][:-1]).all())
+        _require(in_turn, "an iteration starts before the one before it has ended")
+    ordered = (np.diff(start) > 0) | ((np.diff(start) == 0) & (np.diff(engine) > 0))
+    _require(bool(ordered.all()), "the iterations are not in order of their starts")
     for table in ("entries", "blocks", "reasons"):
-        ordered = bool((np.diff(getattr(run, table)["iteration"]) >= 0).all())
-        _require(ordered, f"the rows of {table} are out of order")
-    places = run.entries["iteration"] * run.num_slots + run.entries["slot"]
+        rows = getattr(run, table)
+        _require(bool((np.diff(rows["iteration"]) >= 0).all()), f"the rows of {table} are out of order")
+        if "engine" in rows:
+            runs = rows["iteration"] < run.num_iterations
+            same = engine[rows["iteration"][runs]] == rows["engine"][runs]
+            _require(bool(same.all()), f"a row of {table} is of another engine than its iteration")
+    places = run.entries["iteration"] * (1 + int(run.entries["slot"].max(initial=0))) + run.entries["slot"]
     _require(len(np.unique(places)) == len(places), "a slot does two things in one iteration")
+
+
+def _check_iterations(run: Recording) -> None:
+    """Whether each iteration did something, in time that adds up."""
+    iterations, entries, n = run.iterations, run.entries, run.num_iterations
+    _require(bool((sum(iterations[name] for name in _PARTS) <= iterations["duration_ns"]).all()),
+             "the executor and the rest take longer than its iteration")  # fmt: skip
+    _require(bool((iterations["executor_ns"] > 0).all()), "an iteration takes no time")
+    computed = np.bincount(entries["iteration"], entries["tokens"] + entries["padding"], n)
+    _require(bool((computed > 0).all()), "an iteration computes nothing")
+    for name in _COUNTED:
+        _require(bool((iterations[name] > 0).all()), f"an iteration computes something and its {name} are 0")
+    for name, values in iterations.items():
+        _require(float(values.sum(dtype=np.float64)) < 2.0**62, f"iterations.{name} sum to more than any run's do")
+    for engine in range(run.header.num_engines if run.header.fork is None else 0):
+        most = computed[iterations["engine"] == engine].max(initial=0)
+        budget = run.header.of_engine(engine).token_budget
+        _require(bool(most <= budget), f"an iteration computes {most:.0f} tokens, more than the budget, {budget}")
 
 
 def _check_reasons(run: Recording) -> None:
     _require(len(run.reason_numbers) == len(run.reasons["code"]), "reason_numbers and reasons differ in length")
-    for code, numbers in zip(run.reasons["code"].tolist(), run.reason_numbers, strict=True):
-        right = len(numbers) == len(NUMBERS[CODES[code]]) and all(type(number) is int for number in numbers)
-        _require(right, f"a reason {CODES[code].value!r} has the numbers {numbers}")
+    rows = zip(run.reasons["code"].tolist(), run.reasons["request"].tolist(), run.reason_numbers, strict=True)
+    for number, request, numbers in rows:
+        code = CODES[number]
+        right = len(numbers) == len(NUMBERS[code]) and all(_whole(value, -LIMIT) for value in numbers)
+        _require(right, f"a reason {code.value!r} has the numbers {_short(numbers)}")
+        _require((request < 0) == (code is Code.STALLED_BY_PREFILL), f"a reason {code.value!r} is about {request}")
 
 
-def _check_blocks(run: Recording) -> None:
-    """Whether no block ever has two owners."""
-    owned: set[int] = set()
-    for block, request in zip(run.blocks["block"].tolist(), run.blocks["request"].tolist(), strict=True):
-        taken = request >= 0
-        _require((block in owned) != taken, f"KV block {block} is {'taken twice' if taken else 'freed and not held'}")
-        (owned.add if taken else owned.remove)(block)
-
-
-def _check_tokens(run: Recording) -> None:
-    """Whether texts have a piece a token, and rejected requests never ran."""
-    written = np.bincount(run.entries["request"][run.entries["token_id"] >= 0], minlength=len(run.requests))
-    rows = zip(run.reasons["code"].tolist(), run.reasons["request"].tolist(), strict=True)
-    rejected = {request_id for code, request_id in rows if CODES[code] in REJECTIONS}
-    for request_id, (request, count) in enumerate(zip(run.requests, written.tolist(), strict=True)):
-        if request.pieces and len(request.pieces) != count:
-            raise ValueError(f"request {request_id} wrote {count} tokens and has {len(request.pieces)} pieces of text")
-        if count > request.max_tokens or (request_id in rejected and count):
-            raise ValueError(f"request {request_id} wrote {count} tokens, more than it may")
-        if request.finish_reason in ("length", "stop") and not count:
-            raise ValueError(f"request {request_id} finished and wrote nothing")
+def _short(value: Any) -> str:
+    """A wrong value, cut where it is long: a file may hold numbers that nothing prints."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of too many digits"
+    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _is_text(value: Any) -> bool:
@@ -175,12 +257,16 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_json(value: Any) -> bool:
-    """Whether it can be written as JSON in UTF-8: Python reads infinite numbers and half characters too."""
-    try:
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except (TypeError, ValueError):
-        return False
-    return True
+    """Whether it can be written as JSON in UTF-8, and its whole numbers are not endless."""
+    if type(value) is int:
+        return abs(value) < _LARGEST_NUMBER
+    if isinstance(value, Mapping):
+        return all(_is_text(name) and _is_json(each) for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return all(_is_json(each) for each in value)
+    return (
+        value is None or isinstance(value, bool) or _is_text(value) or (type(value) is float and math.isfinite(value))
+    )
 
 
 def _whole(value: Any, low: int, high: int = LIMIT) -> bool:

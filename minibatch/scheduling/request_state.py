@@ -22,8 +22,8 @@ class FinishReason(StrEnum):
 
     LENGTH = "length"
     STOP = "stop"
-    ABORT = "abort"
     REJECTED = "rejected"
+    ABORT = "abort"
 
 
 @dataclass(slots=True, eq=False)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from minibatch.workload.request import LONGEST_S, NANOSECONDS
 from minibatch.workload.specs import Known, parse_spec, require
+from minibatch.workload.words import plural
 
 Times = npt.NDArray[np.int64]
 MOST_USERS = 100_000
@@ -154,7 +155,7 @@ class ClosedLoop:
 
     @property
     def words(self) -> str:
-        users = f"{self.num_users:,} user{'s' * (self.num_users != 1)}"
+        users = f"{plural(self.num_users, 'user')}"
         return f"a closed loop of {users} thinking {self.think_s:g} s"
 
 

@@ -14,16 +14,16 @@ from minibatch.workload.request import MOST_REQUESTS, Request, SamplingParams
 from minibatch.workload.specs import require
 from minibatch.workload.synthetic import streams
 from minibatch.workload.traces import (
+    AS_IT_LOOKS,
     AS_RECORDED,
+    FormatChoice,
     Notes,
     Scaling,
     TraceError,
     TraceRow,
     describe_trace,
     read_trace,
-    sniff_format,
 )
-from minibatch.workload.traces.formats import OF_TEXTS
 from minibatch.workload.traces.row import CountTokens
 
 LoadKind = Literal["rate", "users"]
@@ -141,7 +141,7 @@ def drawn_demand(num_requests: int, prompt_lengths: str, output_lengths: str, se
 
 def trace_demand(
     path: Path,
-    trace_format: str | None = None,
+    choice: FormatChoice = AS_IT_LOOKS,
     scaling: Scaling = AS_RECORDED,
     count_tokens: CountTokens | None = None,
     with_times: bool = False,
@@ -149,14 +149,14 @@ def trace_demand(
     """The lengths of a trace; ValueError or OSError as `read_trace`.
 
     Args:
+        choice: how the file is written.
         count_tokens: of the bundled tokenizer, for traces that hold texts.
         with_times: its arrivals too, which each rate then brings closer together or further apart.
     """
-    name = trace_format or sniff_format(path)
-    rows = read_trace(path, name, scaling, count_tokens, notes := Notes())
+    rows = read_trace(path, choice, scaling, count_tokens, notes := Notes())
     prompts, outputs = tuple(row.prompt_tokens for row in rows), tuple(row.output_tokens for row in rows)
-    words = describe_trace(path, name, rows, scaling, notes, with_times)
-    if name == OF_TEXTS:
+    words = describe_trace(path, rows, scaling, notes, with_times)
+    if notes.has_texts:
         words += ", tokens as the bundled tokenizer counts them"
     if not with_times:
         return Demand(prompts, outputs, words)

@@ -66,6 +66,9 @@ class Request:
         prompt_token_ids: the prompt, at least one token; a range where only its length matters.
         arrival_ns: arrival on the run's clock, in nanoseconds from its start.
         prompt: the prompt as text, where it was text.
+        tenant: whose request it is, or its class.
+        priority: as in vLLM: a lower number is served earlier.
+        true_output_tokens: how many tokens its answer has without the cap, where the workload knows it.
     """
 
     request_id: int
@@ -73,6 +76,9 @@ class Request:
     sampling: SamplingParams = field(default_factory=SamplingParams)
     arrival_ns: int = 0
     prompt: str | None = None
+    tenant: str | None = None
+    priority: int = 0
+    true_output_tokens: int | None = None
 
     def __post_init__(self) -> None:
         if not self.prompt_token_ids:

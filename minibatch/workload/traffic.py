@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from minibatch.workload.arrivals import ClosedLoop, parse_arrivals
 from minibatch.workload.lengths import LENGTH_FORMS, parse_lengths
 from minibatch.workload.request import GREEDY, Request, SamplingParams
 from minibatch.workload.synthetic import synthetic_requests, trace_requests
-from minibatch.workload.traces import Notes, Scaling, describe_trace, format_in, read_trace
+from minibatch.workload.traces import FormatChoice, Notes, Scaling, describe_trace, read_trace
 from minibatch.workload.traces.row import CountTokens
+
+_SCALES = ("speed", "length_scale", "start_s")
+"""Of a trace alone; its num_requests is also of drawn ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +21,8 @@ class Traffic:
     """Either a trace, or `prompt_lengths`, `output_lengths` and `num_requests`; what is None was not asked for.
 
     Attributes:
-        trace: a file, as `read_trace` takes it with `trace_format`.
-        time_unit: "s" or "ms", of JSON lines whose times may be either; None goes by how the file begins.
+        trace: a file, as `read_trace` takes it.
+        trace_format, time_unit, conversations: how it is written, as in `FormatChoice`.
         speed, length_scale, start_s, num_requests: of the trace, as in `Scaling`.
         arrivals: a spec, as in "poisson:20"; takes the place of a trace's own times. All at once by default.
         prompt_lengths, output_lengths: specs, as in "lognormal:128:1.0".
@@ -33,6 +36,7 @@ class Traffic:
     trace: Path | None = None
     trace_format: str | None = None
     time_unit: str | None = None
+    conversations: str | None = None
     speed: float | None = None
     length_scale: float | None = None
     start_s: float | None = None
@@ -48,7 +52,7 @@ class Traffic:
         if self.trace is not None:
             self._leave_out(lengths, "a trace has lengths of its own")
         else:
-            self._leave_out(("trace_format", "time_unit", "speed", "length_scale", "start_s"), "there is no trace")
+            self._leave_out((*(field.name for field in fields(FormatChoice)), *_SCALES), "there is no trace")
             for name in lengths:
                 if getattr(self, name) is None:
                     raise ValueError(f"{name} is missing: use {LENGTH_FORMS}; or give a trace, which has its own")
@@ -96,12 +100,12 @@ class Traffic:
     def _of_trace(
         self, path: Path, seed: int, vocab_size: int, sampling: SamplingParams, count_tokens: CountTokens | None
     ) -> tuple[list[Request], list[str]]:
-        given = {"speed": self.speed, "length_scale": self.length_scale, "start_s": self.start_s}
-        scaling = Scaling(num_requests=self.num_requests, **{k: v for k, v in given.items() if v is not None})
+        given = {name: value for name in _SCALES if (value := getattr(self, name)) is not None}
+        scaling = Scaling(num_requests=self.num_requests, **given)
         arrivals = None if self.arrivals is None else parse_arrivals(self.arrivals)
-        name = format_in(path, self.trace_format, self.time_unit)
-        rows = read_trace(path, name, scaling, count_tokens, notes := Notes())
-        words = [describe_trace(path, name, rows, scaling, notes, arrivals is None and self.num_users is None)]
+        choice = FormatChoice(self.trace_format, self.time_unit, self.conversations)
+        rows = read_trace(path, choice, scaling, count_tokens, notes := Notes())
+        words = [describe_trace(path, rows, scaling, notes, arrivals is None and self.num_users is None)]
         if arrivals is not None:
             words.append(arrivals.words)
         elif self.num_users is None and not rows[-1].arrival_s:

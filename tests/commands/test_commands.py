@@ -147,6 +147,7 @@ def test_verify_finds_every_token_equal(minibatch):
     ("arguments", "says"),
     [
         (["compare", "--policies", "magic"], "unknown policy 'magic': choose from static"),
+        (["compare", "--policies", "chunked", "static,chunked"], "policy 'chunked' is given 2 times"),
         (["compare", "--scenario", "chatter"], "unknown scenario 'chatter'"),
         (["compare", "--model", "no/such-model"], "no/such-model"),
         (["compare", "--model", "random:gpt5"], "random:gpt5"),

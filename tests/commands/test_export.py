@@ -98,9 +98,10 @@ def test_some_policies_to_a_chosen_path(folder):
     ("arguments", "says"),
     [
         (["runs/long.mbr", "--to", "csv", "--policies", "magic"], "has no policy 'magic': choose from static, dynamic"),
+        (["runs/long.mbr", "--to", "csv", "--policies", "static", "static"], "policy 'static' is given 2 times"),
         (["runs/long.mbr", "--to", "csv", "--policies", ","], "has no policy ''"),
         (["runs/none.mbr", "--to", "csv"], "No such file or directory: runs/none.mbr"),
-        (["runs", "--to", "csv"], "Is a directory: runs"),
+        (["runs", "--to", "csv"], "This is a folder: name a file: runs"),
         (["notes.txt", "--to", "csv"], "notes.txt is not a Minibatch recording"),
         (["runs/long.mbr", "--to", "csv", "--out", "no/such/x.csv"], "No such folder"),
         (["runs/long.mbr", "--to", "csv", "--out", "runs"], "is a folder"),

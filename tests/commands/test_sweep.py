@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from minibatch.__main__ import command_line
 from minibatch.analysis.slo import Slo
 from minibatch.analysis.sweeps.file import read_sweep
+from minibatch.commands.sweep import demand_of
+from minibatch.workload.demand import Demand
 from tests.commands.conftest import ROOT
 
 LIGHT = [
@@ -88,6 +92,23 @@ def test_users_and_the_lengths_of_a_trace(inside, tmp_path: Path) -> None:
     assert [row.metrics["offered"] for row in found] == [pytest.approx(rate * 60 / 59) for rate in (2, 8)]
 
 
+def test_how_a_trace_is_written_may_be_said(tmp_path: Path) -> None:
+    def asked(*arguments: object) -> Demand:
+        return demand_of(command_line().parse_args(["sweep", "--out", "x", *map(str, arguments)]))
+
+    times = tmp_path / "times.jsonl"
+    line = '{"timestamp": %d, "input_length": 5, "output_length": 9}\n'
+    times.write_text(line % 0 + line % 4, encoding="utf-8")
+    assert "scaled from 250/s" in asked("--trace", times, "--trace-times").words
+    assert "scaled from 0.25/s" in asked("--trace", times, "--trace-times", "--time-unit", "s").words
+    talks = tmp_path / "talks.json"
+    talks.write_text(json.dumps([{"conversations": [{"value": "a fox"}, {"value": "ran"}] * 3}]), encoding="utf-8")
+    assert len(asked("--trace", talks).prompt_tokens) == 1
+    assert len(asked("--trace", talks, "--conversations", "whole").prompt_tokens) == 3
+    with pytest.raises(ValueError, match="time_unit needs a trace: leave it out or give --trace"):
+        asked("--time-unit", "s")
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -109,7 +130,11 @@ def test_users_and_the_lengths_of_a_trace(inside, tmp_path: Path) -> None:
         (["--rates", 1, "--trace-times"], "trace_times needs a trace"),
         (["--users", 1, "--trace", "README.md", "--trace-times"], "leave out --trace-times"),
         (["--rates", 1, "--policies", "magic"], "unknown policy 'magic'"),
-        (["--rates", 1, "--out", "README.md"], "README.md is not a sweep"),
+        (["--rates", 1, "--policies", "static", "static"], "policy 'static' is given 2 times"),
+        (
+            ["--rates", 1, "--out", "README.md"],
+            "README.md is not a sweep of Minibatch",
+        ),
         (["--rates", 1, "--out", "/no/such/folder/x.parquet"], "No such folder"),
     ],
 )

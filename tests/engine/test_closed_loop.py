@@ -93,7 +93,7 @@ def test_there_are_never_more_requests_than_users(lengths, users, think_ms, poli
     assert run.header.complete
     arrivals = [request.arrival_ns for request in run.requests]
     assert arrivals == sorted(arrivals)
-    wrote = run.entries["token_id"] >= 0
+    wrote = run.entries["generated"] > 0
     ends = {
         request: int(run.end_of_iteration_ns[iteration])
         for iteration, request in zip(

@@ -178,8 +178,7 @@ def test_text_and_ends_are_the_recorded_ones():
     assert changed.header.complete
     assert [request.finish_reason for request in changed.requests] == ["length", "stop", "length"]
     assert [request.pieces for request in changed.requests] == [*texts[:2], (*texts[2], "", "")]
-    written = changed.entries["token_id"][(changed.entries["request"] == 2) & (changed.entries["token_id"] >= 0)]
-    assert written.tolist() == [*(token_of(2, i) for i in range(4)), 0, 0]
+    assert list(changed.requests[2].output_token_ids) == [*(token_of(2, i) for i in range(4)), 0, 0]
 
 
 @pytest.mark.parametrize("name", ["kv-squeeze", "long-document"])

@@ -109,11 +109,7 @@ def attempt(recording: Recording, k: int, knob: str, value: object) -> Fork:
 
 
 def tokens_of(recording: Recording) -> list[list[int]]:
-    tokens: list[list[int]] = [[] for _ in recording.requests]
-    for request, token in zip(*(recording.entries[name].tolist() for name in ("request", "token_id")), strict=True):
-        if token >= 0:
-            tokens[request].append(token)
-    return tokens
+    return [list(request.output_token_ids) for request in recording.requests]
 
 
 def past_is(recording: Recording, future: Recording, k: int) -> None:

@@ -22,7 +22,7 @@ from minibatch.ui.lessons.document import document_bytes, index_document, lesson
 from minibatch.ui.player.page import page_html
 from minibatch.workload.requests_file import read_requests
 from minibatch.workload.synthetic import trace_requests
-from minibatch.workload.traces import AS_RECORDED, describe_trace, read_trace, sniff_format
+from minibatch.workload.traces import AS_RECORDED, Notes, describe_trace, read_trace
 from minibatch.workload.traces.row import TraceError
 from tests.helpers import record, requests_of
 from tests.hostile.mutations import mutate_bytes, mutate_json, mutate_text
@@ -186,7 +186,7 @@ class Lessons:
         for run in (
             "{requests: [[0, 64, 1000000], [0, 64, 1]]}",
             "{requests: [[0, 1000000, 1], [0, 64, 1]]}",
-            "{traffic: {num_requests: 9, arrivals: 'poisson:1e-9', prompt_lengths: 'fixed:8', output_lengths: 'fixed:8'}}",
+            "{traffic: {num_requests: 9,arrivals: 'poisson:1e-9',output_lengths: 'fixed:8',prompt_lengths: 'fixed:1'}}",
             "{traffic: {num_requests: 10000000, prompt_lengths: 'fixed:8', output_lengths: 'fixed:8'}}",
             "{traffic: {num_requests: 2000, prompt_lengths: 'fixed:9999', output_lengths: 'fixed:8'}}",
             "{traffic: {num_requests: 2000, prompt_lengths: 'fixed:9', output_lengths: 'fixed:1000000000'}}",
@@ -201,6 +201,8 @@ class Lessons:
             "{requests: [[0, 8, 8]], seed: -1}",
             "{requests: [[0, 8, 8]], seed: 1e300}",
             "{requests: [[0, 8, 8]], devices: 10000000}",
+            "{requests: [[0, 8, 900]], knobs: {num_kv_blocks: 65536}}",
+            "{requests: [[0, 8, 8]], knobs: {num_kv_blocks: 4000000}}",
             "{requests: [[1e300, 8, 8]]}",
             "{requests: [[0, true, 8]]}",
             "{requests: [[0, 50000, 8]], policies: [chunked], knobs: {max_num_batched_tokens: 1, max_num_seqs: 1}}",
@@ -286,9 +288,8 @@ class Traces:
         return mutate_text(sound.decode(), rng).encode(errors="surrogatepass")
 
     def use(self, path: Path) -> None:
-        known = sniff_format(path)
-        rows = read_trace(path, known, AS_RECORDED, lambda text: len(text.split()))
-        describe_trace(path, known, rows, AS_RECORDED)
+        rows = read_trace(path, count_tokens=lambda text: len(text.split()), notes=(notes := Notes()))
+        describe_trace(path, rows, AS_RECORDED, notes)
         trace_requests(rows[:3], 0)
 
 

@@ -40,11 +40,11 @@ def main(name: str, count: int, seed: int, folder: Path) -> None:
             raise SystemExit(f"a sound file of {name} is not used: {outcome}")
     before = _memory()
     resource.setrlimit(resource.RLIMIT_DATA, (before + MOST_BYTES, resource.RLIM_INFINITY))
-    used, slowest = 0, 0.0
+    used, slowest = 0, (0.0, "")
     for what, data in _files(kind, count, rng):
         outcome, seconds = _try(kind, path, data)
         used += outcome == "used"
-        slowest = max(slowest, seconds)
+        slowest = max(slowest, (seconds, what))
         if outcome not in ("used", "sentence"):
             print(json.dumps({"file": what, "begins": repr(data[:200]), "outcome": outcome}), flush=True)
     print(json.dumps({"used": used, "slowest": slowest}), flush=True)

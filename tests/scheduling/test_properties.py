@@ -17,7 +17,7 @@ from minibatch.roofline.costs import total
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.invariants import check_state
-from tests.helpers import engine_of, header_of, requests_of, token_of
+from tests.helpers import engine_of, header_of, owner_rows, requests_of, token_of
 from tests.strategies import configs, workloads
 
 
@@ -45,8 +45,7 @@ def test_every_request_ends_and_every_count_agrees(workload, config, policy):
 
 def blocks_are_owned_by_one(recording: Recording) -> None:
     owner: dict[int, int] = {}
-    rows = zip(*(recording.blocks[name].tolist() for name in ("block", "request")), strict=True)
-    for block, request in rows:
+    for _, block, request in owner_rows(recording):
         if request >= 0:
             assert block not in owner, f"block {block} goes from r{owner.get(block)} to r{request}"
             owner[block] = request

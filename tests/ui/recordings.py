@@ -9,7 +9,7 @@ import numpy as np
 
 from minibatch.decisions.phase import Phase
 from minibatch.decisions.reasons import Code
-from minibatch.recording.schema import CODES, Header, Recording, RequestRecord
+from minibatch.recording.schema import BLOCK_COLUMNS, CODES, Header, Recording, RequestRecord
 from minibatch.scheduling.config import SchedulerConfig
 
 MS = 1_000_000
@@ -36,9 +36,10 @@ def recording(
     ones = np.ones(len(durations), dtype=np.int64)
     columns = [np.array(column, dtype=np.int64) for column in zip(*entries, strict=True)]
     iteration, slot, request, phase, tokens, token_id = columns
-    zeros = np.zeros(len(iteration), dtype=np.int64)
+    zeros, generated = np.zeros(len(iteration), dtype=np.int64), (token_id >= 0).astype(np.int64)
+    none = np.zeros(len(durations), dtype=np.int64)
     config = SchedulerConfig(max_num_seqs=2, num_kv_blocks=8)
-    empty = {name: np.zeros(0, dtype=np.int64) for name in ("iteration", "block", "request")}
+    empty = {name: np.zeros(0, dtype=np.int64) for name in BLOCK_COLUMNS}
     prompts = ("once", HTML, "why")
     return Recording(
         header=Header(
@@ -47,21 +48,24 @@ def recording(
             ceilings={"flops_per_s": 1e11, "bytes_per_s": 1e10, "source": "measured here"},
         ),
         requests=tuple(
-            RequestRecord(0, (1, 2, 3), len(text), {}, prompt, tuple(text), "length")
+            RequestRecord(0, (1, 2, 3), len(text), {}, prompt, (7,) * len(text), tuple(text), "length")
             for prompt, text in zip(prompts, texts, strict=True)
         ),
         iterations={
-            "start_ns": starts, "duration_ns": durations, "executor_ns": durations,
+            "engine": none, "start_ns": starts, "duration_ns": durations, "executor_ns": durations,
+            "scheduler_ns": none, "sampling_ns": none, "launch_ns": none,
             "flops": ones * 10_000_000, "bytes_weights": ones * 1_000_000, "bytes_kv": ones * 0,
             "bytes_activations": ones * 0,
         },
         entries={
             "iteration": iteration, "slot": slot, "request": request, "phase": phase, "start": zeros,
-            "tokens": tokens, "padding": zeros, "token_id": token_id,
+            "tokens": tokens, "padding": zeros, "cached": zeros, "generated": generated,
+            "proposed": zeros, "rejected": zeros,
         },
         blocks=empty,
         reasons={
             "iteration": np.array([row[0] for row in reasons], dtype=np.int64),
+            "engine": np.zeros(len(reasons), dtype=np.int64),
             "code": np.array([CODES.index(row[1]) for row in reasons], dtype=np.int64),
             "request": np.array([row[2] for row in reasons], dtype=np.int64),
         },

@@ -9,7 +9,7 @@ import pytest
 
 from minibatch.workload.arrivals import ClosedLoop
 from minibatch.workload.demand import Demand, Load, drawn_demand, trace_demand
-from minibatch.workload.traces import Scaling
+from minibatch.workload.traces import FormatChoice, Scaling
 
 DEMAND = Demand((5, 7, 9), (1, 2, 3), "by hand")
 
@@ -63,6 +63,16 @@ def test_arrivals_of_a_trace_come_at_each_rate(tmp_path: Path) -> None:
     path.write_text("prompt_tokens,output_tokens\n10,3\n20,4\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"trace\.csv has all requests at one time"):
         trace_demand(path, with_times=True)
+
+
+def test_the_unit_of_a_trace_is_said_where_its_times_are_used(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    line = '{"timestamp": %s, "input_length": 5, "output_length": 9}\n'
+    path.write_text(line % 0 + line % 4, encoding="utf-8")
+    assert "times in milliseconds: they have no fractions" in trace_demand(path, with_times=True).words
+    assert "times in" not in trace_demand(path).words
+    seconds = trace_demand(path, FormatChoice(time_unit="s"), with_times=True)
+    assert seconds.words.endswith("times in seconds, arrivals scaled from 0.25/s to each load")
 
 
 @pytest.mark.parametrize(

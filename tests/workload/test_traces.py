@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,13 @@ from hypothesis import strategies as st
 
 from minibatch.workload.traces import (
     FORMATS,
+    FormatChoice,
     Notes,
     Scaling,
     TraceError,
     TraceRow,
     describe_trace,
     file,
-    format_in,
     read_trace,
     reading,
     sharegpt,
@@ -61,7 +62,7 @@ def write(folder: Path, content: str | bytes, name: str = "trace") -> Path:
 
 def fails(path: Path, says: str, trace_format: str | None = None, scaling: Scaling | None = None) -> None:
     with pytest.raises(TraceError) as error:
-        read_trace(path, trace_format, scaling or Scaling(), words)
+        read_trace(path, FormatChoice(trace_format), scaling or Scaling(), words)
     message = str(error.value)
     assert message.startswith(f"{path}"), message
     assert says in message
@@ -95,45 +96,129 @@ def test_without_times_all_requests_arrive_at_once_and_other_columns_are_left_al
 def test_whole_seconds_are_a_timed_trace_if_somebody_says_so(tmp_path):
     path = write(tmp_path, SAMPLES["mooncake"])
     assert [row.arrival_s for row in read_trace(path)] == [0, 0, 1.75]
-    assert [row.arrival_s for row in read_trace(path, "timed_trace")] == [0, 0, 1750]
+    assert [row.arrival_s for row in read_trace(path, FormatChoice("timed_trace"))] == [0, 0, 1750]
 
 
+_CLOSE = "times in seconds: they have fractions and come close together"
 GAPS = {
-    "milliseconds with fractions": ([0.0, 3000.5, 6000.25], "mooncake", 6.00025),
-    "seconds with fractions": ([0.0, 0.2, 0.4], "timed_trace", 0.4),
-    "whole at first": ([0, 0.2, 0.4], "timed_trace", 0.4),
-    "whole numbers": ([0, 3000, 6000], "mooncake", 6),
+    "milliseconds with fractions": (
+        [0.0, 3000.5, 6000.25],
+        "mooncake",
+        6.00025,
+        "times in milliseconds: they have fractions and are far apart",
+    ),
+    "seconds with fractions": ([0.0, 0.2, 0.4], "timed_trace", 0.4, _CLOSE),
+    "whole at first": ([0, 0.2, 0.4], "timed_trace", 0.4, _CLOSE),
+    "whole numbers": ([0, 3000, 6000], "mooncake", 6, "times in milliseconds: they have no fractions"),
 }
 
 
-@pytest.mark.parametrize(("times", "name", "span_s"), GAPS.values(), ids=GAPS)
-def test_the_unit_of_json_lines_is_told_from_their_times_and_may_be_given(tmp_path, times, name, span_s):
+@pytest.mark.parametrize(("times", "name", "span_s", "why"), GAPS.values(), ids=GAPS)
+def test_the_unit_of_json_lines_is_told_from_their_times_and_may_be_given(tmp_path, times, name, span_s, why):
     lines = [{"timestamp": time, "input_length": 655, "output_length": 9, "hash_ids": [0, 1]} for time in times]
     path = write(tmp_path, "\n".join(map(json.dumps, lines)))
     assert sniff_format(path) == name
     rows = read_trace(path, notes=(notes := Notes()))
     assert rows[-1].arrival_s == pytest.approx(span_s)
-    assert notes.words == [f"times in {'milliseconds' if name == 'mooncake' else 'seconds'}"]
+    assert notes.words() == [why]
+    assert notes.words(with_times=False) == []
     for unit, per_second in (("s", 1), ("ms", 1000)):
-        assert read_trace(path, format_in(path, None, unit))[-1].arrival_s == pytest.approx(times[-1] / per_second)
+        given = read_trace(path, FormatChoice(time_unit=unit), notes=(notes := Notes()))
+        assert given[-1].arrival_s == pytest.approx(times[-1] / per_second)
+        assert notes.words() == [f"times in {'milliseconds' if unit == 'ms' else 'seconds'}"]
 
 
-def test_a_format_with_a_unit_of_its_own_takes_no_other(tmp_path):
-    with pytest.raises(ValueError, match="time_unit does not go with format azure"):
-        format_in(write(tmp_path, SAMPLES["azure"]), None, "s")
+@pytest.mark.parametrize(
+    ("choice", "says"),
+    [
+        ({"time_unit": "s"}, "time_unit does not go with format azure, which leaves no choice of units: leave it out"),
+        ({"time_unit": "min"}, "unknown time_unit 'min': choose from s, ms"),
+        ({"conversations": "first"}, "conversations does not go with format azure, which holds none: leave it out"),
+        ({"conversations": "last"}, "unknown conversations 'last': choose from first, whole"),
+    ],
+)
+def test_a_format_takes_no_choice_that_it_does_not_leave(tmp_path, choice, says):
+    with pytest.raises(ValueError, match=says):
+        read_trace(write(tmp_path, SAMPLES["azure"]), FormatChoice(**choice))
+
+
+def test_a_delay_counts_from_the_line_before_of_its_session_and_sessions_overlap(tmp_path):
+    lines = [
+        {"session_id": "a", "timestamp": 1000, "input_length": 1},
+        {"session_id": "a", "delay": 2000, "input_length": 2},
+        {"session_id": "a", "delay": 2000, "input_length": 3},
+        {"session_id": 7, "timestamp": 2500, "input_length": 4},
+        {"session_id": 7, "delay": 250, "input_length": 5},
+        {"session_id": "a", "timestamp": 6500, "delay": 9, "input_length": 6},
+    ]
+    path = write(tmp_path, "\n".join(json.dumps(line | {"output_length": 9}) for line in lines))
+    rows = read_trace(path, notes=(notes := Notes()))
+    assert [(row.arrival_s, row.prompt_tokens) for row in rows] == [
+        (0, 1), (1.5, 4), (1.75, 5), (2, 2), (4, 3), (5.5, 6)
+    ]  # fmt: skip
+    assert notes.words() == ["times in milliseconds: they have no fractions"]
+    lines = [{"timestamp": 12.5}, {"delay": 3.0}, {"delay": 0.5}]
+    path = write(tmp_path, "\n".join(json.dumps(line | {"input_length": 5, "output_length": 9}) for line in lines))
+    assert [row.arrival_s for row in read_trace(path)] == [0, 3, 3.5]
+
+
+def test_json_lines_may_have_texts_in_place_of_lengths(tmp_path):
+    parts = [{"type": "text", "text": "and two"}, {"type": "image_url", "image_url": {}}]
+    prompts = [
+        {"text": "a b c"},
+        {"text_input": "a b"},
+        {"messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": parts}]},
+        {"input_length": 9, "text": "not counted"},
+    ]
+    path = write(tmp_path, "\n".join(json.dumps(prompt | {"output_length": 1}) for prompt in prompts))
+    rows = read_trace(path, count_tokens=words, notes=(notes := Notes()))
+    assert [row.prompt_tokens for row in rows] == [3, 2, 4, 9]
+    assert notes.has_texts
+    with pytest.raises(TraceError, match="line 1: holds texts, and their lengths depend on a tokenizer"):
+        read_trace(path)
+
+
+TURNS = st.lists(st.tuples(st.sampled_from(["human", "gpt", "system"]), st.sampled_from(["", "a", "a b", "c\nd e"])))
+
+
+@given(talks=st.lists(TURNS, min_size=1, max_size=5))
+def test_prompts_of_whole_conversations_are_all_text_before_the_answer(tmp_path_factory, talks):
+    """What a chat server is sent for each answer, counted from the text itself."""
+    wanted = [
+        [(words(" ".join(text for _, text in talk[:place])), words(talk[place][1]))
+         for place in range(1, len(talk))
+         if (talk[place - 1][0], talk[place][0]) == ("human", "gpt") and talk[place - 1][1] and talk[place][1]]
+        for talk in talks
+    ]  # fmt: skip
+    path = tmp_path_factory.mktemp("traces") / "talks.json"
+    listed = [{"conversations": [{"from": side, "value": text} for side, text in talk]} for talk in talks]
+    path.write_text(json.dumps(listed))
+    choice, flat = FormatChoice(conversations="whole"), [pair for pairs in wanted for pair in pairs]
+    if not flat:
+        with pytest.raises(TraceError, match="holds no requests"):
+            read_trace(path, choice, count_tokens=words)
+        return
+    rows = read_trace(path, choice, count_tokens=words, notes=(notes := Notes()))
+    assert [(row.prompt_tokens, row.output_tokens) for row in rows] == flat
+    turns = f"{len(flat)} turn{'s' * (len(flat) != 1)}"
+    assert notes.part == f"whole conversations, {turns} of {sum(map(bool, wanted))}"
+    for pairs in wanted:
+        assert all(later[0] > sum(earlier) for earlier, later in pairwise(pairs))
 
 
 def test_lines_without_a_timestamp_arrive_with_the_line_above_and_hashes_that_cannot_be_are_counted(tmp_path):
     path = write(tmp_path, '{"input_length": 20, "output_length": 3, "hash_ids": [0, 1, 2]}\n' * 3)
     rows = read_trace(path, notes=(notes := Notes()))
     assert [row.arrival_s for row in rows] == [0, 0, 0]
-    assert "3 lines without a timestamp, which arrive with the line above" in notes.words
-    assert any(phrase.startswith("3 of 3 prompts do not have a hash") for phrase in notes.words)
+    untimed = "3 lines without a timestamp, taken to arrive with the line above"
+    assert untimed in notes.words()
+    assert untimed not in notes.words(with_times=False)
+    assert any(phrase.startswith("3 of 3 prompts without a hash") for phrase in notes.words())
 
 
 def test_failed_requests_of_burstgpt_are_counted(tmp_path):
     rows = read_trace(path := write(tmp_path, SAMPLES["burstgpt"]), notes=(notes := Notes()))
-    assert "1 failed requests (no response tokens) left out" in describe_trace(path, "burstgpt", rows, Scaling(), notes)
+    assert "1 failed request (no response tokens) left out" in describe_trace(path, rows, Scaling(), notes)
 
 
 def test_sharegpt_pairs_a_question_with_its_answer_and_counts_conversations_without(tmp_path):
@@ -147,7 +232,7 @@ def test_sharegpt_pairs_a_question_with_its_answer_and_counts_conversations_with
     path = write(tmp_path, json.dumps(listed))
     rows = read_trace(path, count_tokens=words, notes=(notes := Notes()))
     assert rows == [TraceRow(0, 5, 3), TraceRow(0, 2, 4)]
-    assert "2 conversations without a question and its answer left out" in notes.words
+    assert "2 conversations without a question and its answer left out" in notes.words()
 
 
 def test_azure_times_keep_100_nanoseconds_and_may_have_an_offset(tmp_path):
@@ -186,25 +271,25 @@ def test_sharegpt_is_read_piece_by_piece(tmp_path, monkeypatch):
 def test_a_window_counts_from_its_start(tmp_path):
     path = write(tmp_path, "arrival_s,prompt_tokens,output_tokens\n1,10,4\n2,20,4\n4,30,5\n9,40,1\n")
     scaling = Scaling(speed=2, length_scale=0.25, start_s=2, num_requests=2)
-    assert read_trace(path, None, scaling) == [TraceRow(0, 5, 1), TraceRow(1, 8, 1)]
+    assert read_trace(path, FormatChoice(), scaling) == [TraceRow(0, 5, 1), TraceRow(1, 8, 1)]
 
 
 def test_what_comes_after_the_window_is_not_read(tmp_path):
     path = write(tmp_path, SAMPLES["csv"] + "nonsense\n")
-    assert len(read_trace(path, None, Scaling(num_requests=3))) == 3
+    assert len(read_trace(path, FormatChoice(), Scaling(num_requests=3))) == 3
     fails(path, "line 5: has 1 cells, and 3 columns are named")
 
 
 def test_all_that_is_changed_is_said(tmp_path):
     path = write(tmp_path, SAMPLES["azure"], "conv.csv")
-    rows = read_trace(path)
-    assert describe_trace(path, "azure", rows, Scaling()) == "Azure trace conv.csv, 3 requests over 1.75 s"
+    rows = read_trace(path, notes=(notes := Notes()))
+    assert describe_trace(path, rows, Scaling(), notes) == "Azure trace conv.csv, 3 requests over 1.75 s"
     scaling = Scaling(speed=2, length_scale=0.5)
-    assert describe_trace(path, "azure", rows * 3000, scaling).endswith(
+    assert describe_trace(path, rows * 3000, scaling, notes).endswith(
         "9,000 requests over 1.75 s, 2x faster, lengths x 0.5"
     )
     scaling = Scaling(speed=0.25, start_s=60)
-    assert describe_trace(path, "csv", rows[:1], scaling) == "trace conv.csv, 1 request, from 60 s on, 4x slower"
+    assert describe_trace(path, rows[:1], scaling, notes) == "Azure trace conv.csv, 1 request, from 60 s on, 4x slower"
 
 
 @pytest.mark.parametrize(
@@ -264,6 +349,31 @@ TALK = '{"conversations": [{"value": "a"}, {"value": "b"}]}'
         ("mooncake", "[" * 100_000 + "\n", "line 1: not JSON"),
         ("mooncake", "[1]\n", "line 1: [1] is not a JSON object"),
         ("mooncake", '{"timestamp": 1, "input_length": 2}\n', "line 1: there is no 'output_length': each line needs"),
+        (
+            "mooncake",
+            '{"output_length": 2}\n',
+            "line 1: there is no 'input_length': each line needs one of input_length",
+        ),
+        (
+            "mooncake",
+            TIMED + TIMED.replace("timestamp", "delay").replace("1.5", "-1"),
+            "line 2: delay is -1: use a num",
+        ),
+        (
+            "mooncake",
+            '{"session_id": [1], "text": "a", "output_length": 2}\n',
+            "line 1: session_id is [1]: use a text or",
+        ),
+        ("mooncake", '{"text": 3, "output_length": 2}\n', "line 1: text is 3: use a text"),
+        ("mooncake", '{"text": "", "output_length": 2}\n', "line 1: text holds no text: remove the line, or give its"),
+        ("mooncake", '{"messages": [{"a": 1}], "output_length": 2}\n', "line 1: messages is [{'a': 1}]: use [{"),
+        (
+            "mooncake",
+            '{"session_id": 1, "text": "a", "output_length": 2, "timestamp": 0}\n'
+            '{"session_id": 2, "text": "a", "output_length": 2, "timestamp": 9e12}\n'
+            '{"session_id": 1, "text": "a", "output_length": 2, "delay": 1}\n',
+            "line 2: it arrives after 9,000,000,000 s",
+        ),
         ("timed_trace", TIMED + TIMED.replace("1.5", "NaN"), "line 2: timestamp is nan"),
         ("timed_trace", TIMED.replace("1.5", "true"), "line 1: timestamp is True"),
         ("timed_trace", TIMED.replace("1.5", "[]"), "line 1: timestamp is []"),
@@ -335,7 +445,7 @@ def test_texts_need_a_tokenizer_and_formats_a_name(tmp_path):
     with pytest.raises(TraceError, match="holds texts, and their lengths depend on a tokenizer"):
         read_trace(path)
     with pytest.raises(ValueError, match="unknown trace format 'xml': choose from csv, azure"):
-        read_trace(path, "xml")
+        read_trace(path, FormatChoice("xml"))
 
 
 @given(
@@ -373,7 +483,7 @@ def test_whatever_a_file_holds_nothing_but_a_trace_error_comes_out(
     path.write_bytes(gzip.compress(content, mtime=0)[:cut] if packed else content)
     message, rows = str(path), []
     try:
-        rows = read_trace(path, trace_format, Scaling(), words)
+        rows = read_trace(path, FormatChoice(trace_format), Scaling(), words)
     except TraceError as error:
         message = str(error)
     assert message.startswith(str(path))

@@ -62,6 +62,12 @@ def test_texts_are_counted_by_the_tokenizer_and_arrive_at_once(tmp_path):
     assert (
         words == "ShareGPT trace talks.json, 1 request, the first question and answer of each conversation, all at once"
     )
+    path.write_text(json.dumps([{"conversations": [{"value": "a b c"}, {"value": "d"}] * 2}]))
+    traffic = Traffic(trace=path, conversations="whole", arrivals="poisson:2")
+    requests, words = traffic.load(0, 97, count_tokens=lambda text: len(text.split()))
+    assert [request.num_prompt_tokens for request in requests] == [3, 7]
+    assert requests[1].arrival_ns > requests[0].arrival_ns
+    assert words.endswith("2 requests, whole conversations, 2 turns of 1, Poisson arrivals at 2/s")
 
 
 @pytest.mark.parametrize(
@@ -73,6 +79,7 @@ def test_texts_are_counted_by_the_tokenizer_and_arrive_at_once(tmp_path):
         ({"prompt_lengths": "fixed:1", "output_lengths": "fixed:1"}, "num_requests is missing: say how many"),
         (DRAWN | {"speed": 2.0}, "speed does not go with the rest, because there is no trace: leave it out"),
         (DRAWN | {"trace_format": "csv"}, "trace_format does not go with the rest"),
+        (DRAWN | {"conversations": "whole"}, "conversations does not go with the rest"),
         (
             {"trace": Path("x"), "prompt_lengths": "fixed:1"},
             "prompt_lengths does not go with the rest, because a trace",

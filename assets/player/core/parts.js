@@ -44,8 +44,9 @@ export class LiveParts {
   join() {
     const began = this.now();
     const runs = this.latest.runs.map((meta, k) => {
-      const { requests, finish } = this.runs.get(meta.label);
-      return { ...meta, requests: k, texts: k, finish: requests.map((_, id) => finish[id] ?? null) };
+      const { requests, finish, aborted } = this.runs.get(meta.label);
+      const known = (values) => requests.map((_, id) => values[id] ?? null);
+      return { ...meta, requests: k, texts: k, finish: known(finish), aborted: known(aborted) };
     });
     const each = runs.map(({ label }) => this.runs.get(label));
     const head = {
@@ -59,11 +60,14 @@ export class LiveParts {
   }
 
   #take(part, columns) {
-    if (!this.runs.has(part.policy)) this.runs.set(part.policy, { requests: [], texts: [], finish: [], chunks: [] });
+    if (!this.runs.has(part.policy)) this.runs.set(part.policy, { requests: [], texts: [], finish: [], aborted: [], chunks: [] });
     const run = this.runs.get(part.policy);
     for (const [id, ...request] of part.requests) run.requests[id] = request;
     for (const [id, pieces] of part.pieces) (run.texts[id] ??= []).push(...pieces);
-    for (const [id, reason] of part.finished) run.finish[id] = reason;
+    for (const [id, reason, abortedNs] of part.finished) {
+      run.finish[id] = reason;
+      run.aborted[id] = abortedNs;
+    }
     for (const name of COUNTED) columns[name].forEach((value, row) => { columns[name][row] = value + part.firstIteration; });
     if (columns.gap_ns.length) columns.gap_ns[0] -= part.from;
     run.chunks.push(columns);

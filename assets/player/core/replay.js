@@ -1,16 +1,22 @@
 // The queue and the owner of each KV block at any iteration.
 
 import { group } from "./arrays.js";
+import { isArrival } from "./codes.js";
 
+const ACQUIRE = 0; // events of KV blocks, as recording/schema.py numbers them; what is cached is free all the same
+const RELEASE = 1;
 const CHECKPOINT = 64; // iterations between two remembered states
 
 /**
  * The queue and the owners of blocks change by what the recording notes before each iteration, so a
  * state is the one before it and those notes. A state every CHECKPOINT iterations is remembered.
  *
+ * Several requests may own a block: the first of them counts as its owner, and all have it in their tables.
+ *
  * held        (n + 1,) KV blocks that requests hold while each iteration runs, and after the last
  * numWaiting  (n + 1,) requests in the queue then
  * blockRows   rows of the table of blocks, by iteration
+ * changes     by row of it, the change of blocks held: 1, 0 or -1
  */
 export class Replay {
   #numMapped;
@@ -23,6 +29,7 @@ export class Replay {
     this.run = run;
     this.#numMapped = run.blocks.block.reduce((most, block) => Math.max(most, block + 1), 0);
     this.blockRows = group(Int32Array.from(run.blocks.iteration), run.n + 1);
+    this.changes = new Int8Array(run.blocks.block.length);
     this.held = new Float64Array(run.n + 1);
     this.numWaiting = new Int32Array(run.n + 1);
     this.#seen = new Float64Array(run.n + 1);
@@ -53,7 +60,7 @@ export class Replay {
   }
 
   #nothing() {
-    return { i: -1, queue: [], owners: new Int32Array(this.#numMapped).fill(-1), tables: new Map() };
+    return { i: -1, queue: [], owners: new Int32Array(this.#numMapped).fill(-1), sharers: new Map(), tables: new Map() };
   }
 
   /** Make a state the next one; returns the change of blocks held, and how many requests came. */
@@ -64,30 +71,41 @@ export class Replay {
       const isSwapped = code === "preempted_swap";
       if (code === "queued") state.queue.push({ request, isSwapped: false, isPreempted: false });
       else if (code.startsWith("preempted_")) state.queue.unshift({ request, isSwapped, isPreempted: true });
-      else if (code === "admitted" || code === "resumed") {
+      else if (code === "admitted" || code === "resumed" || code === "aborted") {
         state.queue = state.queue.filter((entry) => entry.request !== request);
       }
-      if (code === "queued" || code.startsWith("rejected_")) arrived++;
+      if (isArrival(code)) arrived++;
     }
     return { change: this.#moveBlocks(state), arrived };
   }
 
-  #moveBlocks({ i, owners, tables }) {
-    let change = 0;
+  #moveBlocks({ i, owners, sharers, tables }) {
+    let total = 0;
+    const { block: blocks, request: requests, event: events } = this.run.blocks;
     for (const row of this.blockRows.of(i)) {
-      const block = this.run.blocks.block[row];
-      const request = this.run.blocks.request[row];
-      const before = owners[block];
-      if (before >= 0) tables.set(before, tables.get(before).filter((held) => held !== block));
-      owners[block] = request;
-      if (request >= 0) tables.set(request, [...(tables.get(request) ?? []), block]);
-      change += (request >= 0 ? 1 : 0) - (before >= 0 ? 1 : 0);
+      const block = blocks[row];
+      const request = requests[row];
+      const wasHeld = owners[block] >= 0;
+      if (events[row] === ACQUIRE) {
+        tables.set(request, [...(tables.get(request) ?? []), block]);
+        if (owners[block] < 0) owners[block] = request;
+        else sharers.set(block, [...(sharers.get(block) ?? []), request]);
+      } else if (events[row] === RELEASE) {
+        tables.set(request, tables.get(request).filter((held) => held !== block));
+        const others = sharers.get(block) ?? [];
+        const [heir = -1, ...rest] = owners[block] === request ? others : [owners[block], ...others.filter((id) => id !== request)];
+        owners[block] = heir;
+        if (rest.length) sharers.set(block, rest);
+        else sharers.delete(block);
+      }
+      this.changes[row] = (owners[block] >= 0) - wasHeld;
+      total += this.changes[row];
     }
-    return change;
+    return total;
   }
 }
 
 function copyOf(state) {
-  const { i, queue, owners, tables } = state;
-  return { i, queue: [...queue], owners: owners.slice(), tables: new Map(tables) };
+  const { i, queue, owners, sharers, tables } = state;
+  return { i, queue: [...queue], owners: owners.slice(), sharers: new Map(sharers), tables: new Map(tables) };
 }

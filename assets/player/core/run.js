@@ -1,13 +1,15 @@
 // One recorded run, indexed so that any view finds what it needs at any time. Read only.
 
 import { group, sortedBy } from "./arrays.js";
+import { isArrival, isDone } from "./codes.js";
 import { countsOf } from "./counts.js";
 import { STALLED } from "./phases.js";
 import { Replay } from "./replay.js";
 
 /**
  * A run of one policy. Times are nanoseconds from its start, iterations and requests are numbers from 0.
- * A request not yet sent when a closed loop was cut short arrives at Infinity.
+ * A request that had not been sent when the run ended, or that went to other engines, arrives at Infinity.
+ * One engine of several is a run of its own.
  *
  * Columns by iteration, each of length `n`: start, duration, end, executor, stretch (what others'
  * prefill adds to its decodes), flops, bytesWeights, bytesKv, bytesActivations; and, counted up to and
@@ -15,7 +17,7 @@ import { Replay } from "./replay.js";
  * alone: prefillTokens, decodeTokens, paddingTokens, busySlots, stalledSlots, heldSlots, numWaiting.
  *
  * `entries` has a row for each slot held in an iteration, by slot and then by time: columns iteration,
- * slot, request, phase, start (first position computed), tokens, padding, wrote (0 or 1).
+ * slot, request, phase, start (first position computed), tokens, padding, generated (tokens written), rejected.
  */
 export class Run {
   constructor(meta, columns, head) {
@@ -25,6 +27,7 @@ export class Run {
     this.isPaged = meta.config.kv_layout !== "contiguous";
     this.requests = head.requests[meta.requests].map(([arrival, promptTokens, maxTokens, prompt], id) => ({
       id, arrival: arrival ?? Infinity, promptTokens, maxTokens, prompt, pieces: head.texts[meta.texts][id], finish: meta.finish[id],
+      aborted: meta.aborted[id],
     }));
     this.#iterations(columns);
     this.#entries(columns);
@@ -140,7 +143,7 @@ export class Run {
   /** Tokens of a request whose KV is held when iteration `i` ends. */
   computedTokens(request, i) {
     const row = this.#latestRow(request, i);
-    return row < 0 ? 0 : this.entries.start[row] + this.entries.tokens[row];
+    return row < 0 ? 0 : this.entries.start[row] + this.entries.tokens[row] - this.entries.rejected[row];
   }
 
   /** Tokens that a request has generated when iteration `i` has ended. */
@@ -166,15 +169,17 @@ export class Run {
   waitingAt(i, t = -1) {
     const { queue } = this.replay.stateAt(i);
     const entries = queue.slice();
-    for (let id = this.replay.seenAt(i); id < this.requests.length && this.requests[id].arrival <= t; id++) {
-      if (this.requests[id].finish !== "rejected") entries.push({ request: id, isSwapped: false, isPreempted: false });
+    for (let k = this.replay.seenAt(i); k < this.arrivals.length; k++) {
+      const { id, arrival, finish } = this.requests[this.arrivals[k]];
+      if (arrival > t) break;
+      if (finish !== "rejected") entries.push({ request: id, isSwapped: false, isPreempted: false });
     }
     return entries;
   }
 
   /**
-   * The request that owns each KV block while iteration `i` runs, -1 for a free one. Blocks after the last
-   * that no request ever holds are left out. Don't write to it.
+   * The request that owns each KV block while iteration `i` runs (of several, the first), -1 for a free one, whether
+   * or not its content is still cached. Blocks after the last that any request holds are left out. Don't write to it.
    */
   ownersAt(i) {
     return this.replay.stateAt(i).owners;
@@ -248,23 +253,24 @@ export class Run {
 
   #entries(columns) {
     this.entries = {};
-    for (const name of ["iteration", "slot", "request", "phase", "start", "tokens", "padding", "wrote"]) {
+    for (const name of ["iteration", "slot", "request", "phase", "start", "tokens", "padding", "generated", "rejected"]) {
       this.entries[name] = Int32Array.from(columns[`entries.${name}`]);
     }
-    const { slot, iteration, request, wrote } = this.entries;
+    const { slot, iteration, request, generated } = this.entries;
     const bySlot = group(slot, this.slots);
     this.rowsOfSlot = (index) => bySlot.of(index);
     this.byIteration = group(iteration, this.n);
     this.byRequest = group(request, this.requests.length);
     this.byRequest.rows = sortedBy(this.byRequest, (row) => iteration[row]);
     this.tokenIterations = this.requests.map(({ id }) =>
-      Array.from(this.rowsOf(id)).filter((row) => wrote[row]).map((row) => iteration[row]),
+      Array.from(this.rowsOf(id)).flatMap((row) => Array(generated[row]).fill(iteration[row])),
     );
   }
 
   #decisions(columns) {
     const { codes, numbers: names } = this.words;
-    this.blocks = { iteration: columns["blocks.iteration"], block: columns["blocks.block"], request: columns["blocks.request"] };
+    this.blocks = {};
+    for (const name of ["iteration", "block", "request", "event"]) this.blocks[name] = columns[`blocks.${name}`];
     this.reasons = [];
     this.reasonsByIteration = new Map();
     this.reasonsOfRequest = new Map();
@@ -280,9 +286,17 @@ export class Run {
       if (reason.request >= 0) push(this.reasonsOfRequest, reason.request, reason);
       if (code.startsWith("waits_")) push(this.waits, reason.request, reason);
     });
+    this.arrivals = this.#arrivals();
     this.replay = new Replay(this);
     this.numWaiting = this.replay.numWaiting;
     this.events = this.#events();
+  }
+
+  /** Requests in the order in which the scheduler saw them, and then those that it never saw, by arrival. */
+  #arrivals() {
+    const seen = new Set(this.reasons.filter(({ code }) => isArrival(code)).map(({ request }) => request));
+    const others = this.requests.filter(({ id }) => !seen.has(id)).sort((a, b) => a.arrival - b.arrival || a.id - b.id);
+    return [...seen, ...others.map(({ id }) => id)];
   }
 
   /** Iterations at which something of each kind happened, in order. */
@@ -295,7 +309,7 @@ export class Run {
       arrival: at(({ code }) => code === "queued"),
       admission: at(({ code }) => code === "admitted" || code === "resumed"),
       // A finish is noted when its step has ended: the step is the one before.
-      finish: at(({ code }) => code.startsWith("finished_")).map((i) => i - 1),
+      finish: at(({ code }) => isDone(code)).map((i) => i - 1),
       // The first of every row of stalled iterations.
       stall: [...stalls].sort((a, b) => a - b).filter((i) => !stalls.has(i - 1)),
       preemption: at(({ code }) => code.startsWith("preempted_")),

@@ -26,7 +26,7 @@ export function counters(run, place) {
     tokensPerSecond: t > 0 ? written / (t / 1e9) : NaN,
     written,
     done: at(run.finished, 0),
-    total: run.requests.filter(({ finish }) => finish !== "rejected").length,
+    total: run.requests.filter(isToDo).length,
     busy: isRunning ? run.busySlots[i] : 0,
     utilization: t > 0 ? at(busyTime(run), 0) / (run.slots * t) : NaN,
     ttftP95: at(run.ttftP95, NaN),
@@ -38,11 +38,16 @@ export function counters(run, place) {
   };
 }
 
+/** Whether a request is or was to be finished: not one that was rejected or aborted, or that was another engine's. */
+function isToDo({ arrival, finish }) {
+  return finish !== "rejected" && finish !== "abort" && (arrival < Infinity || !finish);
+}
+
 /** KV blocks that a request holds; in a gap those of finished requests are free already. */
 function heldNow(run, { i, isRunning }) {
   if (isRunning || i < 0) return run.heldBlocks(i);
   let held = run.heldBlocks(i);
-  for (const row of run.replay.blockRows.of(i + 1)) if (run.blocks.request[row] < 0) held--;
+  for (const row of run.replay.blockRows.of(i + 1)) held += Math.min(0, run.replay.changes[row]);
   return held;
 }
 

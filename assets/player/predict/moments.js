@@ -135,7 +135,7 @@ function isWriting(run, request, i) {
 
 function wroteIn(run, request, i) {
   const row = run.rowOf(request, i);
-  return row >= 0 && run.entries.wrote[row] === 1;
+  return row >= 0 && run.entries.generated[row] > 0;
 }
 
 // -- memory runs out ----------------------------------------------------------------------------------

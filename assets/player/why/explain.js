@@ -19,15 +19,16 @@ export function explainSlot(run, i, slot, leaver, heir) {
 /** Why `request` gets a token or doesn't in iteration `i`, beside the prompt of `other`. */
 export function explainToken(run, i, request, other) {
   const row = run.rowOf(request, i);
-  const { phase, tokens, start, wrote } = run.entries;
+  const { phase, tokens, start, generated } = run.entries;
   const own = noted(run, i, request, ["preempted_recompute", "preempted_swap", "admitted", "resumed", "chunk"]);
   const facts = [];
   if (row < 0) {
     if (!own.length) own.push(...waitOrFirst(run, request, i));
     facts.push(`r${request} holds no slot in this step`);
-  } else if (wrote[row]) {
+  } else if (generated[row]) {
     const prompt = `the last ${plural(tokens[row], "token")} of its prompt`;
-    facts.push(`r${request} computes ${phase[row] === PREFILL ? prompt : "one token"} and generates the next`);
+    const computed = phase[row] === PREFILL ? prompt : tokens[row] === 1 ? "one token" : plural(tokens[row], "token");
+    facts.push(`r${request} computes ${computed} and generates the next`);
   } else if (tokens[row]) {
     const done = plural(start[row] + tokens[row], "token");
     facts.push(`r${request} has ${done} prefilled when this step ends, and generates after the last`);

@@ -12,7 +12,7 @@ export const PARTS = ["queue", "prefill", "decode", "stalled", "preempted"];
  * @returns {{kind: string, from: number, to: number}[]} whole ns on the run's clock
  */
 export function requestParts(run, request) {
-  const { arrival, finish } = run.requests[request];
+  const { arrival, finish, aborted } = run.requests[request];
   const parts = [];
   if (finish === "rejected" || !run.n || arrival > run.start[run.n - 1]) return parts;
   let now = arrival;
@@ -34,6 +34,7 @@ export function requestParts(run, request) {
     away = "preempted";
   }
   if (!finish) add(away, run.endTime);
+  if (aborted !== null) add(away, aborted);
   return parts;
 }
 

@@ -98,8 +98,9 @@ function ledgerWords(run, request, parts) {
   const totals = requestLedger(run, request);
   const some = PARTS.filter((kind) => totals[kind] > 0).map((kind) => `${kind} ${duration(totals[kind])}`);
   const sum = Object.values(totals).reduce((total, ns) => total + ns, 0);
-  const cut = run.requests[request].finish ? "" : ", cut off";
-  return `${some.join(" + ")} = ${duration(sum)} ${run.clocks}${cut}`;
+  const cut = { abort: ", aborted", transfer: ", then in another engine" }[run.requests[request].finish];
+  const end = run.requests[request].finish ? cut ?? "" : ", cut off";
+  return `${some.join(" + ")} = ${duration(sum)} ${run.clocks}${end}`;
 }
 
 function letterAt(letter, share) {

@@ -21,6 +21,7 @@ UNITS = {
     "duration": "s",
     "completed": "requests",
     "num_rejected": "requests",
+    "num_aborted": "requests",
     "total_input_tokens": "tokens",
     "total_output_tokens": "tokens",
     "request_throughput": "requests/s",

@@ -14,11 +14,12 @@ from typing import Any
 
 from minibatch.analysis.exports.trace_window import WHOLE, TraceWindow
 from minibatch.analysis.request_spans import Span, request_spans
-from minibatch.analysis.run_names import run_name
+from minibatch.analysis.run_names import lanes, run_name
 from minibatch.analysis.segments import Segment, slot_segments
 from minibatch.analysis.timeline import Timeline
 from minibatch.decisions.phase import Phase
 from minibatch.decisions.reasons import FINISHES, PREEMPTIONS, REJECTIONS, Code
+from minibatch.recording.block_table import held_changes
 from minibatch.recording.schema import Recording
 
 Event = dict[str, Any]
@@ -29,6 +30,8 @@ _HAPPENS: dict[Code, tuple[str, str]] = {
     Code.QUEUED: ("arrival", "arrives"),
     Code.ADMITTED: ("admission", "is admitted"),
     Code.RESUMED: ("admission", "is resumed"),
+    Code.ABORTED: ("finish", "is aborted"),
+    Code.TRANSFERRED: ("finish", "goes to another engine"),
     **dict.fromkeys(PREEMPTIONS, ("preemption", "is preempted")),
     **dict.fromkeys(FINISHES, ("finish", "finishes")),
     **dict.fromkeys(REJECTIONS, ("rejection", "is rejected")),
@@ -37,7 +40,7 @@ _HAPPENS: dict[Code, tuple[str, str]] = {
 
 
 def trace_events(recordings: Sequence[Recording], window: TraceWindow = WHOLE) -> Iterator[Event]:
-    """The events of `recordings`, a process each, in their order; made as they are asked for.
+    """The events of `recordings`, a process for each engine of each, in their order; made as they are asked for.
 
     A process has a thread for its iterations, one for the scheduler's decisions and one for each
     slot; counters of KV blocks and of requests; and an async track for each request's life. Events
@@ -45,8 +48,9 @@ def trace_events(recordings: Sequence[Recording], window: TraceWindow = WHOLE) -
     """
     # Processes and threads take their ids from one pool, as on Linux: some readers know a thread by its tid alone.
     ids = count(1)
-    for place, recording in enumerate(recordings):
-        lane = _Lane.of(recording, ids, window)
+    named = lanes(recordings, [run_name(recording) for recording in recordings])
+    for place, (name, recording) in enumerate(named):
+        lane = _Lane.of(name, recording, ids, window)
         yield from lane.metadata(place)
         yield from lane.events()
 
@@ -63,8 +67,9 @@ def microseconds(ns: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    """One recording, with the ids of its process and threads."""
+    """One engine's recording, with the ids of its process and threads."""
 
+    name: str
     recording: Recording
     window: TraceWindow
     pid: int
@@ -73,16 +78,16 @@ class _Lane:
     slot_tids: tuple[int, ...]
 
     @classmethod
-    def of(cls, recording: Recording, ids: Iterator[int], window: TraceWindow) -> _Lane:
+    def of(cls, name: str, recording: Recording, ids: Iterator[int], window: TraceWindow) -> _Lane:
         pid, iterations_tid, decisions_tid = next(ids), next(ids), next(ids)
         slot_tids = tuple(next(ids) for _ in range(recording.num_slots))
-        return cls(recording, window, pid, iterations_tid, decisions_tid, slot_tids)
+        return cls(name, recording, window, pid, iterations_tid, decisions_tid, slot_tids)
 
     def metadata(self, place: int) -> Iterator[Event]:
         """Names and order of the process, which is number `place`, and of its threads."""
         slots = ((tid, f"slot {slot}") for slot, tid in enumerate(self.slot_tids))
         threads = ((self.iterations_tid, "iterations"), (self.decisions_tid, "decisions"), *slots)
-        yield self._metadata("process_name", self.pid, {"name": run_name(self.recording)})
+        yield self._metadata("process_name", self.pid, {"name": self.name})
         yield self._metadata("process_labels", self.pid, {"labels": self.recording.header.device})
         yield self._metadata("process_sort_index", self.pid, {"sort_index": place})
         for index, (tid, name) in enumerate(threads):
@@ -181,11 +186,9 @@ class _Lane:
         starts, ends = self._boundaries()
         held, running, waiting = Counter[int](), Counter[int](), Counter[int]()
         blocks = self.recording.blocks
-        for iteration, request in zip(blocks["iteration"].tolist(), blocks["request"].tolist(), strict=True):
-            if request >= 0:
-                held[starts[iteration]] += 1
-            else:
-                held[ends[iteration]] -= 1
+        for iteration, change in zip(blocks["iteration"].tolist(), held_changes(blocks).tolist(), strict=True):
+            if change:
+                held[starts[iteration] if change > 0 else ends[iteration]] += change
         for span in (span for life in lives.values() for span in life):
             changes = running if span.holds_slot else waiting
             changes[span.start_ns] += 1

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, BinaryIO, cast
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from minibatch.analysis.exports.perfetto import trace_events
 from minibatch.analysis.exports.trace_window import WHOLE, TraceWindow
 from minibatch.analysis.segments import count_segments
+from minibatch.recording.engine_recordings import engine_recordings
 from minibatch.recording.schema import Header, Recording
 
 MOST_BYTES = 500_000_000
@@ -70,7 +71,7 @@ def write_trace(
 
 def expected_bytes(recordings: Sequence[Recording]) -> int:
     """About how many bytes of JSON the whole trace has, from the numbers of rows alone."""
-    return sum(map(_expected_bytes, recordings))
+    return sum(map(_expected_bytes, chain.from_iterable(map(engine_recordings, recordings))))
 
 
 def _expected_bytes(recording: Recording) -> int:

@@ -139,7 +139,9 @@ def read_sweep(path: Path) -> SavedSweep:
     except (pa.ArrowException, ValueError, OSError) as error:
         if isinstance(error, OSError) and error.errno:
             raise
-        raise ValueError(f"{path} is not a sweep of Minibatch, or it is damaged: run the sweep again") from None
+        raise ValueError(
+            f"{path} is not a sweep of Minibatch, or it is damaged: name another file, or move it away and sweep again"
+        ) from None
     head = (table.schema.metadata or {}).get(_KEY)
     if head is None:
         raise ValueError(f"{path} is a Parquet file, but not a sweep of Minibatch")

@@ -16,6 +16,7 @@ from minibatch.ui.compare.outlook import Outlook, foresee
 from minibatch.ui.shared import sources
 from minibatch.ui.shared.begins import begin_with, begins, has_begun
 from minibatch.ui.shared.choices import RUN, SOURCES
+from minibatch.ui.shared.kept_file import kept_file
 from minibatch.ui.shared.knobs import knob_widgets
 from minibatch.ui.shared.link_values import LinkError
 from minibatch.ui.shared.machine_form import machine_form
@@ -152,11 +153,12 @@ def _file_labels(files: Sequence[Path]) -> dict[Path, str]:
 
 
 def _upload() -> tuple[Shown | None, Notice | None]:
-    file = st.file_uploader("Recording file (.mbr)", key="upload")
+    file = kept_file("Recording file (.mbr)", "upload")
     if file is None:
         return None, NO_FILE
+    name, data = file
     try:
-        return sources.open_upload(file.getvalue(), file.name), None
+        return sources.open_upload(data, name), None
     except RecordingError as error:
         return None, Notice(str(error), "warning")
 

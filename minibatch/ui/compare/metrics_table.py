@@ -7,6 +7,7 @@ from html import escape
 
 import pandas as pd
 
+from minibatch.analysis.load_advice import too_little_load
 from minibatch.analysis.metrics import compute_metrics
 from minibatch.analysis.shown_metrics import COUNTS, HEADLINES, ROWS, best_of_row
 from minibatch.recording.schema import Recording
@@ -17,8 +18,9 @@ def metrics_frame(recordings: Sequence[Recording]) -> pd.DataFrame:
 
     Columns `group`, `words`, `brief`, `unit`; then for each policy under "shown <policy>" its number,
     and under "best <policy>" whether it is the best of the row, ties included.
+    None is the best where the load is too little to tell policies apart.
     """
-    metrics = [compute_metrics(recording) for recording in recordings]
+    metrics, idle = [compute_metrics(recording) for recording in recordings], bool(too_little_load(recordings))
     policies = [recording.header.policy for recording in recordings]
     lines = []
     for row in ROWS:
@@ -32,7 +34,7 @@ def metrics_frame(recordings: Sequence[Recording]) -> pd.DataFrame:
         }
         line |= {f"shown {policy}": text for policy, text in zip(policies, shown, strict=True)}
         best = best_of_row(row, metrics, shown)
-        line |= {f"best {policy}": mark for policy, mark in zip(policies, best, strict=True)}
+        line |= {f"best {policy}": mark and not idle for policy, mark in zip(policies, best, strict=True)}
         lines.append(line)
     return pd.DataFrame(lines).set_index("key")
 

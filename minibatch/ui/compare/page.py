@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from minibatch.analysis.load_advice import too_little_load
+from minibatch.recording.storage import RecordingError
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.compare.controls import Choice, RunForm, sidebar
 from minibatch.ui.compare.forks import fork_run, show_fork
@@ -25,7 +28,7 @@ from minibatch.ui.shared.jobs import JobStatus, Ticket
 from minibatch.ui.shared.knobs import fork_knobs
 from minibatch.ui.shared.notices import Notice, show
 from minibatch.ui.shared.palette import Theme, theme
-from minibatch.ui.shared.sources import Shown, from_run
+from minibatch.ui.shared.sources import Shown, from_run, open_file, recordings_folder
 from minibatch.ui.shared.style import show_style
 from minibatch.ui.shared.summary import (
     clocks,
@@ -125,6 +128,7 @@ def _run(choice: Choice, form: RunForm, look: Theme) -> None:
         st.html(intro_html("A new run", RUN_SENTENCE))
         if not rejection:
             show(NO_RUN)
+            _recorded_before(form, choice.policies, look)
         return
     if ticket.status is JobStatus.FAILED:
         show(Notice(ticket.error, "error"))
@@ -147,6 +151,18 @@ def _run(choice: Choice, form: RunForm, look: Theme) -> None:
         _details(shown, look)
     else:
         show(NO_POLICY)
+
+
+def _recorded_before(form: RunForm, policies: tuple[str, ...], look: Theme) -> None:
+    """The bundled recording of the scenario that is chosen, if there is one."""
+    path = recordings_folder() / f"{form.job['scenario']}.mbr"
+    if not path.exists():
+        return
+    with suppress(OSError, RecordingError):  # the page of recordings says what is wrong with it
+        shown = open_file(path).only(policies)
+        if shown.recordings:
+            st.html("<p>Recorded earlier, with the preset's knobs:</p>")
+            _player(shown, {"link": None}, look)
 
 
 def _submit(form: RunForm) -> Notice | None:
@@ -242,7 +258,9 @@ def _poll_fork(ticket: Ticket) -> None:
 def _metrics(shown: Shown) -> None:
     st.html("<h2>What each policy achieved</h2>")
     frame = _frame(shown.key, shown)
-    caption = f"All numbers {provenances(shown.recordings)}. ● marks the best of a row."
+    idle = too_little_load(shown.recordings)
+    marks = f"{idle}." if idle else "● marks the best of a row."
+    caption = f"All numbers {provenances(shown.recordings)}. {marks}"
     caption = " ".join(filter(None, (caption, rejected_in_words(shown.recordings))))
     st.html(metrics_html(frame.loc[shown_first(frame, shown.policies)], shown.policies, caption, grouped=False))
     every = st.expander("Every metric", key="every metric", on_change="rerun")

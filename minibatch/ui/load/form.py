@@ -18,6 +18,7 @@ from minibatch.ui.load.requests import requests_form
 from minibatch.ui.load.slo import judged_now
 from minibatch.ui.shared.begins import begin_with, begins, choose, has_begun
 from minibatch.ui.shared.choices import models_offered
+from minibatch.ui.shared.kept_file import kept_file
 from minibatch.ui.shared.knobs import knob_widget
 from minibatch.ui.shared.link_values import LinkError
 from minibatch.ui.shared.machine import MachineChoice, fewest_devices, numbers_of_devices
@@ -61,10 +62,9 @@ def sweep_form() -> SweepForm:
     trouble = _follow_link()
     with st.sidebar:
         if st.radio("Source", (NEW, FILE), key="sweep source", persist_state="session", horizontal=True) == FILE:
-            file = st.file_uploader(
-                "Sweep (.parquet)", key="sweep file", help=_FILE_HELP, max_upload_size=MOST_BYTES >> 20
-            )
-            return SweepForm(None if file is None else (file.name, file.getvalue()), wants_file=True)
+            size = MOST_BYTES >> 20
+            file = kept_file("Sweep (.parquet)", "sweep file", help=_FILE_HELP, max_upload_size=size)
+            return SweepForm(file, wants_file=True)
         wanted = _wanted()
         plan, rejection = None, ""
         try:

@@ -47,7 +47,7 @@ def pack_part(part: RecordingPart) -> PackedPart:
             for each in part.requests
         ],
         "pieces": [[request, list(pieces)] for request, pieces in part.pieces.items()],
-        "finished": [[request, reason] for request, reason in part.finished.items()],
+        "finished": [[request, reason, part.aborted.get(request)] for request, reason in part.finished.items()],
         "columns": lengths,
     }
     return PackedPart(part.header.policy, head, b"".join(columns))

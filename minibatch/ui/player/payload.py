@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from minibatch.analysis.exports.metrics_csv import metrics_csv
+from minibatch.analysis.run_names import lanes
 from minibatch.analysis.timeline import Timeline
 from minibatch.decisions.phase import Phase
 from minibatch.decisions.reasons import NOTHING_KEPT, NUMBERS, PREEMPTS_ITSELF, TEMPLATES
@@ -27,7 +28,9 @@ from minibatch.ui.shared.palette import REQUEST_COLOURS, REQUEST_INKS, Theme, th
 from minibatch.ui.shared.summary import rejected_in_words, title, watch
 
 _ITERATION_COLUMNS = ("duration_ns", "executor_ns", "flops", "bytes_weights", "bytes_kv", "bytes_activations")
-_ENTRY_COLUMNS = ("iteration", "slot", "request", "phase", "start", "tokens", "padding")
+_ENTRY_COLUMNS = ("iteration", "slot", "request", "phase", "start", "tokens", "padding", "generated", "rejected")
+_BLOCK_COLUMNS = ("iteration", "block", "request", "event")
+_REASON_COLUMNS = ("iteration", "code", "request")
 
 
 def pack(
@@ -44,7 +47,7 @@ def pack(
     none do), `knobs` (those that a fork may change; see `fork_knobs`).
 
     Args:
-        labels: names of the lanes, where two have one policy.
+        labels: names of the runs, where two have one policy; each engine of a run has a lane.
     """
     shared = _Shared()
     columns: list[bytes] = []
@@ -57,7 +60,7 @@ def pack(
         "csv": metrics_csv(recordings),
         "runs": [
             _run(recording, label, shared, columns)
-            for recording, label in zip(recordings, labels or _policies(recordings), strict=True)
+            for label, recording in lanes(recordings, labels or _policies(recordings))
         ],
         "requests": shared.requests,
         "texts": shared.texts,
@@ -120,6 +123,7 @@ def _run(recording: Recording, label: str, shared: _Shared, columns: list[bytes]
         "requests": shared.index(shared.requests, requests),
         "texts": shared.index(shared.texts, [request.pieces for request in recording.requests]),
         "finish": [request.finish_reason for request in recording.requests],
+        "aborted": [request.aborted_ns for request in recording.requests],
         "columns": pack_columns(recording, columns),
     }
 
@@ -171,11 +175,10 @@ def _columns(recording: Recording) -> Iterable[tuple[str, Column]]:
     order = np.lexsort((entries["iteration"], entries["slot"]))
     for name in _ENTRY_COLUMNS:
         yield f"entries.{name}", entries[name][order]
-    yield "entries.wrote", (entries["token_id"][order] >= 0).astype(np.int64)
-    for name, values in recording.blocks.items():
-        yield f"blocks.{name}", values
-    for name, values in recording.reasons.items():
-        yield f"reasons.{name}", values
+    for name in _BLOCK_COLUMNS:
+        yield f"blocks.{name}", recording.blocks[name]
+    for name in _REASON_COLUMNS:
+        yield f"reasons.{name}", recording.reasons[name]
     yield "reasons.numbers", np.array([n for row in recording.reason_numbers for n in row], dtype=np.int64)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import streamlit as st
@@ -17,8 +17,7 @@ from minibatch.ui.shared.uploads import Upload
 from minibatch.workload.arrivals import parse_arrivals
 from minibatch.workload.lengths import parse_lengths
 from minibatch.workload.synthetic import streams
-from minibatch.workload.traces import FORMATS, Scaling, TraceRow, read_trace, sniff_format
-from minibatch.workload.traces.formats import OF_TEXTS
+from minibatch.workload.traces import FORMATS, FormatChoice, Notes, Scaling, TraceRow, read_trace
 from minibatch.workload.traffic import Traffic
 
 
@@ -30,22 +29,28 @@ class Expected:
         scale: the trace's length scale; None for drawn requests.
         what: what they are, as in "Azure trace".
         last_s: when the last one of a trace arrives.
+        notes: what was decided and left out in reading a trace, a phrase for each.
     """
 
     lengths: Sequence[tuple[int, int]]
     scale: float | None
     what: str = "Drawn"
     last_s: float | None = None
+    notes: Sequence[str] = ()
 
     @property
     def words(self) -> str:
-        """As in "Azure trace: 100 requests in 35.2 s, on average 1,020 prompt and 211 output tokens"."""
+        """As in "Azure trace: 100 requests in 35.2 s, on average 1,020 prompt and 211 output tokens".
+
+        Each note is a sentence after it.
+        """
         if not self.lengths:
             return f"{self.what}: it holds texts, whose tokens are counted when it runs"
         prompts, outputs = (sum(part) / len(self.lengths) for part in zip(*self.lengths, strict=True))
         span = "" if not self.last_s else f" in {three_figures(self.last_s)} s"
         mean = f"on average {three_figures(prompts)} prompt and {three_figures(outputs)} output tokens"
-        return f"{self.what}: {plural(len(self.lengths), 'request')}{span}, {mean}"
+        said = f"{self.what}: {plural(len(self.lengths), 'request')}{span}, {mean}"
+        return ". ".join([said, *map(sentence_case, self.notes)]) + "." * bool(self.notes)
 
     def rejections(self, config: SchedulerConfig, context: int | None) -> tuple[int, str]:
         """How many are longer than what can be served, and what to do about it ("" where all fit).
@@ -108,19 +113,29 @@ def checked(choice: TrafficChoice, trace: Path | None = None) -> Traffic:
 
 def _of_trace(choice: TrafficChoice, upload: Upload) -> Expected:
     given = dict(choice.traffic)
-    trace_format = given.pop("trace_format", None)
+    written = FormatChoice(**{field.name: given.pop(field.name, None) for field in fields(FormatChoice)})
     scaling = Scaling(**given)
-    known, rows = _read(upload.digest, trace_format, tuple(given.values()), upload, scaling)
+    rows, notes = _read(upload.digest, written, scaling, upload)
     lengths = [(row.prompt_tokens, row.output_tokens) for row in rows]
     last_s = rows[-1].arrival_s if rows else None
-    return Expected(lengths, scaling.length_scale, sentence_case(FORMATS[known].title), last_s)
+    what = sentence_case(FORMATS[notes.trace_format].title)
+    return Expected(lengths, scaling.length_scale, what, last_s, notes.words())
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _read(
-    digest: str, trace_format: str | None, scales: tuple[float, ...], _upload: Upload, _scaling: Scaling
-) -> tuple[str, list[TraceRow]]:
-    """Format and requests; no requests where that takes a tokenizer, which comes with the engine."""
-    with _upload.as_file() as path:
-        known = trace_format or sniff_format(path)
-        return known, [] if known == OF_TEXTS else read_trace(path, known, _scaling)
+def _read(digest: str, written: FormatChoice, scaling: Scaling, _upload: Upload) -> tuple[list[TraceRow], Notes]:
+    """Requests, and what was made of the file; none where that takes a tokenizer, which comes with the engine."""
+    notes = Notes()
+    try:
+        with _upload.as_file() as path:
+            return read_trace(path, written, scaling, _count_later, notes), notes
+    except _TextsError:
+        return [], notes
+
+
+class _TextsError(Exception):
+    """A trace holds texts."""
+
+
+def _count_later(text: str) -> int:
+    raise _TextsError

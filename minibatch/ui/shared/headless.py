@@ -66,7 +66,7 @@ def app_server(recordings: Path | None = None, cache: Path | None = None) -> Ite
     )  # fmt: skip
     url = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(2400):
+        for _ in range(7200):
             try:
                 urlopen(f"{url}/_stcore/health", timeout=1)
                 break

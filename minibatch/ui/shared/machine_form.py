@@ -13,6 +13,7 @@ from minibatch.analysis.registry.claims import Claim, scaled, standings_explaine
 from minibatch.recording.schema import Clock
 from minibatch.ui.shared.begins import begins, choose
 from minibatch.ui.shared.choices import models_offered
+from minibatch.ui.shared.kept_file import kept_file
 from minibatch.ui.shared.machine import MachineChoice, devices_key, fewest_devices, numbers_of_devices
 from minibatch.ui.shared.uploads import kept_config
 
@@ -46,9 +47,9 @@ def machine_form() -> MachineChoice:
 def another_model(key: str, clock: Clock) -> str:
     """A model that is not in the list; durations are modelled from its config.json alone, which may be brought."""
     if clock == "modelled":
-        brought = st.file_uploader("The model's config.json", type="json", key=f"{key} config")
+        brought = kept_file("The model's config.json", f"{key} config", type="json")
         if brought is not None:
-            return str(kept_config(brought.getvalue()))
+            return str(kept_config(brought[1]))
     label = "Hub name or local folder" if clock == "measured" else "Or a config.json or folder on this machine"
     return st.text_input(label, key=f"{key} name", persist_state="session").strip()
 

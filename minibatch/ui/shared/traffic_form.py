@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import streamlit as st
 
 from minibatch.ui.shared.begins import choose, count, number
 from minibatch.ui.shared.choices import MOST_REQUESTS
+from minibatch.ui.shared.kept_file import kept_file
 from minibatch.ui.shared.uploads import MOST_BYTES, Upload, upload_of
 from minibatch.workload.arrivals import ARRIVALS, MOST_USERS
 from minibatch.workload.lengths import LENGTHS
-from minibatch.workload.traces import FORMATS
+from minibatch.workload.traces import FORMATS, FormatChoice, sniff_format
+from minibatch.workload.traces.formats import OF_CONVERSATIONS, has_time_unit
 
 USERS = "users"
 """In place of an arrival process: users in a closed loop."""
@@ -37,6 +39,8 @@ _NUMBERS = {
 """What the numbers of each spec begin with: some seconds of work for the bundled model."""
 
 _AS_IT_LOOKS = "as it looks"
+_TIME_UNITS = {"auto": "auto", "s": "seconds", "ms": "milliseconds"}
+_CONVERSATIONS = {"first": "The first question and answer", "whole": "Whole, a request for every answered turn"}
 _TRACE_HELP = (
     "Azure (CSV), Mooncake (JSON lines), BurstGPT (CSV), ShareGPT (JSON), vLLM's timed_trace (JSON lines), or CSV with "
     "the columns arrival_s,prompt_tokens,output_tokens; plain or gzipped. It is read and never run, and is forgotten "
@@ -102,23 +106,41 @@ def _number_key(name: str, word: str, part: str) -> str:
     return f"{name} {word} {part}"
 
 
-def trace_file(key: str, format_key: str) -> tuple[Upload | None, str, str | None]:
-    """An uploaded trace: the file or what is wrong with it, and its format, None to look how it begins."""
-    file = st.file_uploader("Trace", key=key, help=_TRACE_HELP, max_upload_size=MOST_BYTES >> 20)
+def trace_file(key: str, format_key: str) -> tuple[Upload | None, str, FormatChoice]:
+    """An uploaded trace: the file or what is wrong with it, and how it is written."""
+    file = kept_file("Trace", key, help=_TRACE_HELP, max_upload_size=MOST_BYTES >> 20)
     upload, problem = None, ""
     if file is not None:
         try:
-            upload = upload_of(file.name, file.getvalue())
+            upload = upload_of(*file)
         except ValueError as error:
             problem = str(error)
     titles = {_AS_IT_LOOKS: "As it looks"} | {name: known.title for name, known in FORMATS.items()}
     known = choose("Format", list(titles), format_key, titles.__getitem__)
-    return upload, problem, None if known == _AS_IT_LOOKS else known
+    trace_format = None if known == _AS_IT_LOOKS else known
+    name = trace_format or (_looks(upload.digest, upload) if upload else "")
+    if has_time_unit(name):
+        unit = choose("Unit of times", list(_TIME_UNITS), f"{format_key} unit", _TIME_UNITS.__getitem__)
+        return upload, problem, FormatChoice(trace_format, time_unit=None if unit == "auto" else unit)
+    if name == OF_CONVERSATIONS:
+        taken = choose("Conversations", list(_CONVERSATIONS), f"{format_key} taken", _CONVERSATIONS.__getitem__)
+        return upload, problem, FormatChoice(trace_format, conversations=taken)
+    return upload, problem, FormatChoice(trace_format)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _looks(digest: str, _upload: Upload) -> str:
+    """The format that a file begins like; "" where the reader will say what is wrong with it."""
+    try:
+        with _upload.as_file() as path:
+            return sniff_format(path)
+    except ValueError:
+        return ""
 
 
 def trace_form() -> TrafficChoice:
     """An uploaded trace, what part of it, and how it is changed."""
-    upload, problem, trace_format = trace_file("trace", "trace_format")
+    upload, problem, choice = trace_file("trace", "trace_format")
     left, right = st.columns(2)
     with left:
         num_requests = count("requests", "trace_requests", 50, MOST_REQUESTS, "At most this many, from the start.")
@@ -127,6 +149,5 @@ def trace_form() -> TrafficChoice:
         start_s = number("start, s", "start_s", 0, "Seconds to leave out at the beginning.")
         scale = number("length scale", "length_scale", 1, "Factor of all prompts and outputs.")
     traffic: dict[str, Any] = {"num_requests": num_requests, "speed": speed, "start_s": start_s, "length_scale": scale}
-    if trace_format is not None:
-        traffic["trace_format"] = trace_format
+    traffic |= {name: value for name, value in asdict(choice).items() if value is not None}
     return TrafficChoice(traffic, upload, problem)

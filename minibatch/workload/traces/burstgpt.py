@@ -27,6 +27,6 @@ class BurstGPT:
         for timestamp, prompt, response in csv_rows(file, _COLUMNS):
             output = tokens(response, "Response tokens", least=0)
             if not output:
-                file.notes.counts["failed requests (no response tokens) left out"] += 1
+                file.notes.counts["failed request", "(no response tokens) left out"] += 1
             else:
                 yield TraceRow(seconds(timestamp, "Timestamp"), tokens(prompt, "Request tokens"), output)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from minibatch.workload.traces.file import TraceFile
 from minibatch.workload.traces.row import CountTokens, TraceRow
-from minibatch.workload.traces.timed_jsonl import in_seconds, is_timed_jsonl, timed_rows
+from minibatch.workload.traces.timed_jsonl import is_timed_jsonl, time_unit_of, timed_rows
 
 
 class Mooncake:
@@ -18,7 +18,7 @@ class Mooncake:
     from_first = True
 
     def fits(self, head: str) -> bool:
-        return is_timed_jsonl(head) and not in_seconds(head)
+        return is_timed_jsonl(head) and time_unit_of(head)[0] == "ms"
 
     def rows(self, file: TraceFile, count_tokens: CountTokens | None) -> Iterator[TraceRow]:
-        yield from timed_rows(file, "times in milliseconds", 1000)
+        yield from timed_rows(file, count_tokens, "times in milliseconds", 1000)

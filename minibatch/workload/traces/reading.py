@@ -9,9 +9,10 @@ from pathlib import Path
 from minibatch.workload.request import LONGEST_S, LONGEST_TOKENS, MOST_REQUESTS
 from minibatch.workload.specs import require
 from minibatch.workload.traces.file import TraceFile, open_trace
-from minibatch.workload.traces.formats import find_format, sniff_format
+from minibatch.workload.traces.formats import AS_IT_LOOKS, FORMATS, FormatChoice
 from minibatch.workload.traces.notes import Notes
 from minibatch.workload.traces.row import CountTokens, TraceError, TraceFormat, TraceRow
+from minibatch.workload.words import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ AS_RECORDED = Scaling()
 
 def read_trace(
     path: Path,
-    trace_format: str | None = None,
+    choice: FormatChoice = AS_IT_LOOKS,
     scaling: Scaling = AS_RECORDED,
     count_tokens: CountTokens | None = None,
     notes: Notes | None = None,
@@ -61,20 +62,21 @@ def read_trace(
     """The requests of a trace in order of arrival, in seconds from the start of the window.
 
     Args:
-        trace_format: a name in `FORMATS`; None looks at how the file begins.
+        choice: how the file is written.
         count_tokens: how many tokens a text has, for traces that hold texts.
         notes: takes what was decided and left out.
 
     Raises:
         TraceError: the file is no such trace, or not a sound one; a sentence says where and what to do.
-        ValueError: there is no such format.
+        ValueError: there is no such format, or it leaves no such choice.
         OSError: the file can't be read.
     """
-    known = find_format(trace_format or sniff_format(path))
+    name, known, why = choice.of(path)
     file: TraceFile | None = None
     try:
         with open_trace(path) as file:
             file.notes = notes or file.notes
+            file.notes.trace_format, file.notes.why = name, why
             rows = list(_window(_in_order(known, file, count_tokens), scaling))
     except ValueError as error:
         line = f", line {file.line}:" if file is not None and file.line else ":"
@@ -85,26 +87,19 @@ def read_trace(
     return rows
 
 
-def describe_trace(
-    path: Path,
-    trace_format: str,
-    rows: list[TraceRow],
-    scaling: Scaling,
-    notes: Notes | None = None,
-    with_times: bool = True,
-) -> str:
+def describe_trace(path: Path, rows: list[TraceRow], scaling: Scaling, notes: Notes, with_times: bool = True) -> str:
     """What `rows` are, with all that was changed, as in "Azure trace conv.csv, 100 requests over 60 s, 2x faster".
 
     Args:
         notes: what was decided and left out, filled by `read_trace`.
-        with_times: the span from the first arrival to the last is said, as it is where these times are used.
+        with_times: the span from the first arrival to the last and the unit of times are said, as they are where
+            these times are used.
     """
     name = path.name.encode(errors="replace").decode()
-    count = f"{len(rows):,} request{'s' * (len(rows) != 1)}"
     span_s = rows[-1].arrival_s - rows[0].arrival_s
     over = f" over {span_s:,.4g} s" if span_s and with_times else ""
-    said = notes.words if notes else []
-    return ", ".join([f"{find_format(trace_format).title} {name}", count + over, *scaling.words, *said])
+    count = plural(len(rows), "request") + over
+    return ", ".join([f"{FORMATS[notes.trace_format].title} {name}", count, *scaling.words, *notes.words(with_times)])
 
 
 def _in_order(known: TraceFormat, file: TraceFile, count_tokens: CountTokens | None) -> Iterator[TraceRow]:

@@ -50,6 +50,15 @@ class TraceFormat(Protocol):
         ...
 
 
+def tokens_in(text: str, file: TraceFile, count_tokens: CountTokens | None) -> int:
+    """How many tokens a text of the file has; ValueError where there is no tokenizer."""
+    if count_tokens is None:
+        raise ValueError("holds texts, and their lengths depend on a tokenizer: choose a model that has one")
+    file.notes.has_texts = True
+    # Lone halves of surrogate pairs occur in the wild, and no tokenizer takes them.
+    return count_tokens(text.encode(errors="replace").decode())
+
+
 def tokens(value: object, name: str, least: int = 1) -> int:
     """A length as a file has it: a whole number or its digits; ValueError names the field."""
     count = value

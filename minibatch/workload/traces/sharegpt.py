@@ -4,6 +4,10 @@ As in vLLM's benchmark the first question of a conversation is a prompt and its 
 later turns are not read. The pair is a human's turn and the model's right after it; turns before them
 are no prompt. Conversations without such a pair, or with nothing in one of the two, are left out. There are no times:
 all requests arrive at once.
+
+Of whole conversations every such pair is a request. Its prompt is all text before it in the conversation and the
+human's turn, as chat servers are sent it. Requests are in order, one conversation after the other. Each turn's
+tokens are counted by themselves, without those that a chat template adds.
 """
 
 from __future__ import annotations
@@ -11,10 +15,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from minibatch.workload.traces.file import TraceFile
-from minibatch.workload.traces.row import CountTokens, TraceRow, shown
+from minibatch.workload.traces.row import CountTokens, TraceRow, shown, tokens_in
+from minibatch.workload.words import plural
 
 MAX_CONVERSATION = 16 << 20
 """Most characters of a conversation."""
@@ -27,36 +32,52 @@ class ShareGPT:
     title = "ShareGPT trace"
     from_first = False
 
+    def __init__(self, whole: bool = False) -> None:
+        self._whole = whole
+
     def fits(self, head: str) -> bool:
         return head.lstrip().startswith("[")
 
     def rows(self, file: TraceFile, count_tokens: CountTokens | None) -> Iterator[TraceRow]:
-        if count_tokens is None:
-            raise ValueError("holds texts, and their lengths depend on a tokenizer: choose a model that has one")
-        file.notes.unit = "the first question and answer of each conversation"
+        if not self._whole:
+            file.notes.part = "the first question and answer of each conversation"
+        num_turns = num_conversations = 0
         for conversation in _Elements(file):
-            turns = _turns(conversation)
-            # Lone halves of surrogate pairs occur in the wild, and no tokenizer takes them.
-            counts = [count_tokens(turn.encode(errors="replace").decode()) for turn in turns]
-            if len(counts) == 2 and all(counts):
-                yield TraceRow(0.0, counts[0], counts[1])
-            else:
-                file.notes.counts["conversations without a question and its answer left out"] += 1
+            speakers, texts = _turns(conversation)
+            rows = self._requests(speakers, texts, lambda text: tokens_in(text, file, count_tokens))
+            num_conversations += bool(rows)
+            if not rows:
+                file.notes.counts["conversation", "without a question and its answer left out"] += 1
+            for row in rows:
+                num_turns += 1
+                if self._whole:
+                    file.notes.part = f"whole conversations, {plural(num_turns, 'turn')} of {num_conversations:,}"
+                yield row
+
+    def _requests(self, speakers: list[object], texts: list[str], count: CountTokens) -> list[TraceRow]:
+        """Of one conversation; none where no question with text has an answer with text."""
+        asked = [
+            place for place, (one, next_one) in enumerate(pairwise(speakers)) if one in _ASKS and next_one in _ANSWERS
+        ]
+        if not self._whole:
+            pairs = [(count(texts[place]), count(texts[place + 1])) for place in asked[:1]]
+            return [TraceRow(0.0, *pair) for pair in pairs if all(pair)]
+        counts = [count(text) for text in texts] if asked else []
+        upto = list(accumulate(counts))
+        return [TraceRow(0.0, upto[place], counts[place + 1]) for place in asked if counts[place] and counts[place + 1]]
 
 
-def _turns(conversation: object) -> list[str]:
+def _turns(conversation: object) -> tuple[list[object], list[str]]:
+    """The speaker and the text of every turn."""
     turns = conversation.get("conversations") if isinstance(conversation, dict) else None
     if not isinstance(turns, list):
         raise ValueError(f'{shown(conversation)} is no conversation: write {{"conversations": [...]}}')
     texts = [turn.get("value") if isinstance(turn, dict) else None for turn in turns]
-    if not all(isinstance(text, str) for text in texts):
+    told = [text for text in texts if isinstance(text, str)]
+    if len(told) < len(turns):
         raise ValueError('a turn has no text: write {"from": "human", "value": "..."}')
     # Turns without a name alternate, as in files that have texts alone.
-    speakers = [turn.get("from", ("human", "gpt")[place % 2]) for place, turn in enumerate(turns)]
-    for place, pair in enumerate(pairwise(speakers)):
-        if pair[0] in _ASKS and pair[1] in _ANSWERS:
-            return [text for text in texts[place : place + 2] if isinstance(text, str)]
-    return []
+    return [turn.get("from", ("human", "gpt")[place % 2]) for place, turn in enumerate(turns)], told
 
 
 class _Elements:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from minibatch.workload.traces.file import TraceFile
 from minibatch.workload.traces.row import CountTokens, TraceRow
-from minibatch.workload.traces.timed_jsonl import in_seconds, is_timed_jsonl, timed_rows
+from minibatch.workload.traces.timed_jsonl import is_timed_jsonl, time_unit_of, timed_rows
 
 
 class TimedTrace:
@@ -19,7 +19,7 @@ class TimedTrace:
     from_first = True
 
     def fits(self, head: str) -> bool:
-        return is_timed_jsonl(head) and in_seconds(head)
+        return is_timed_jsonl(head) and time_unit_of(head)[0] == "s"
 
     def rows(self, file: TraceFile, count_tokens: CountTokens | None) -> Iterator[TraceRow]:
-        yield from timed_rows(file, "times in seconds", 1)
+        yield from timed_rows(file, count_tokens, "times in seconds", 1)

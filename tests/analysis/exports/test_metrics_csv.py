@@ -138,6 +138,7 @@ def test_a_request_that_nobody_had_sent_has_no_arrival():
     rows = rows_of(requests_csv([recording]))
     assert [row["arrival_s"] == "" for row in rows] == [False, False, True, True]
     assert all(float(row["queue_s"] or 0) < 1 for row in rows)
-    # A request at that very time is one like any other where nobody waits for answers.
-    late = replace(recording, header=replace(recording.header, closed_loop=None))
-    assert [row["arrival_s"] for row in rows_of(requests_csv([late]))][2:] == ["1000000.0"] * 2
+    # One that arrived at that very time has ended somehow.
+    late = [replace(request, finish_reason="rejected") for request in recording.requests]
+    rows = rows_of(requests_csv([replace(recording, requests=tuple(late))]))
+    assert [row["arrival_s"] for row in rows][2:] == ["1000000.0"] * 2

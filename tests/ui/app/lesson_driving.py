@@ -36,19 +36,32 @@ def lessons() -> dict[str, Lesson]:
 NAMES = [read_outline(folder).id for folder in folders()]
 
 
-def walk(page: Page, lesson: Lesson) -> None:
-    """From the first block to the last; afterwards every card is answered right."""
+def walk(page: Page, lesson: Lesson, answered: set[str] | None = None) -> None:
+    """From the first block to the last; afterwards every card is answered right.
+
+    With `answered`, only cards of kinds that are not in it are, and their kinds are added: both hosts of lessons run
+    the same modules, so one is walked card by card, and of the other one card of each kind is.
+    """
+    done = 0
     for block in lesson.blocks:
         element = block_of(page, block)
         if block["kind"] == "notes":
             expect(element).to_be_hidden()
             continue
         element.scroll_into_view_if_needed()
+        if block["kind"] in CARDS and answered is not None:
+            kind = block.get("type", block["kind"])
+            if kind in answered:
+                see_card(element)
+                continue
+            answered.add(kind)
         WAYS[block["kind"]](element, block)
+        done += block["kind"] in CARDS
     cards = [block for block in lesson.blocks if block["kind"] in CARDS]
-    expect(page.locator(".mbl-head .mbl-tally")).to_have_text(f"{len(cards)} of {len(cards)} done")
-    expect(page.locator(".mbl-foot .mbl-tally")).to_have_text("All questions of this lesson are answered.")
-    all_is_told(page, lesson)
+    expect(page.locator(".mbl-head .mbl-tally")).to_have_text(f"{done} of {len(cards)} done")
+    if done == len(cards):
+        expect(page.locator(".mbl-foot .mbl-tally")).to_have_text("All questions of this lesson are answered.")
+        all_is_told(page, lesson)
 
 
 def all_is_told(page: Page, lesson: Lesson) -> None:
@@ -104,6 +117,13 @@ def see_source(element: Locator, block: Block) -> None:
 
 def see_claim(element: Locator, block: Block) -> None:
     expect(element).to_contain_text(block["words"])
+
+
+def see_card(card: Locator) -> None:
+    """Open, with its question to be seen and nothing explained."""
+    expect(card).to_have_attribute("data-state", "open")
+    expect(card.locator(".mbl-ask")).to_be_visible()
+    expect(card.locator(".mbl-reveal")).to_be_hidden()
 
 
 # -- what is answered ----------------------------------------------------------------------------------

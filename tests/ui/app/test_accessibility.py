@@ -92,7 +92,7 @@ def all_violations(watched: Watched) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light"), (1920, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
 def test_the_app_keeps_nobody_out(chromium: sync_api.Browser, address: str, width: int, scheme: str) -> None:
     context = chromium.new_context(viewport={"width": width, "height": 1000}, color_scheme=scheme)
     watched = open_player(context, f"{address}/?recording=small&{MOMENT}")
@@ -147,17 +147,17 @@ def test_tab_reaches_every_control_in_order_and_leaves_again(context: sync_api.B
     assert watched.page.evaluate(_FOCUSED)[0] == len(names) - 1
 
 
-@pytest.mark.parametrize("name", ["Link", "Keys", "What if…"])
-def test_a_dialog_takes_the_focus_and_gives_it_back(context: sync_api.BrowserContext, address: str, name: str) -> None:
+def test_a_dialog_takes_the_focus_and_gives_it_back(context: sync_api.BrowserContext, address: str) -> None:
     watched = open_player(context, f"{address}/?recording=small&{MOMENT}")
     names = watched.player.evaluate(_NUMBER)
-    watched.player.get_by_role("button", name=name).focus()
-    before = watched.page.evaluate(_FOCUSED)[0]
-    assert names[before] == name
-    watched.page.keyboard.press("Enter")
-    dialog = watched.player.get_by_role("dialog")
-    expect(dialog).to_be_visible()
-    assert dialog.evaluate("(dialog) => dialog.contains(dialog.getRootNode().activeElement)") is True
-    watched.page.keyboard.press("Escape")
-    expect(dialog).to_be_hidden()
-    assert watched.page.evaluate(_FOCUSED)[0] == before
+    for name in ("Link", "Keys", "What if…"):
+        watched.player.get_by_role("button", name=name).focus()
+        before = watched.page.evaluate(_FOCUSED)[0]
+        assert names[before] == name
+        watched.page.keyboard.press("Enter")
+        dialog = watched.player.get_by_role("dialog")
+        expect(dialog).to_be_visible()
+        assert dialog.evaluate("(dialog) => dialog.contains(dialog.getRootNode().activeElement)") is True
+        watched.page.keyboard.press("Escape")
+        expect(dialog).to_be_hidden()
+        assert watched.page.evaluate(_FOCUSED)[0] == before, name

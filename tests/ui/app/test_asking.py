@@ -60,7 +60,7 @@ def test_a_request_lights_up_everywhere_and_its_story_opens(context: sync_api.Br
     canvas.click(position={"x": x - 1, "y": height * (row["slot"] + 0.5)})  # type: ignore[operator]
     assert watched.state("p.store.pinned") == row["request"]
     run, request = chat["chunked"], row["request"]
-    rows = run.entries["iteration"][(run.entries["request"] == request) & (run.entries["token_id"] >= 0)]
+    rows = run.entries["iteration"][(run.entries["request"] == request) & (run.entries["generated"] > 0)]
     written = "".join(run.requests[request].pieces[: int((rows < row["i"]).sum())])
     expect(player.locator(".mbw-story")).to_contain_text(" ".join(written.split()[:6]))
     player.press("Escape")

@@ -8,7 +8,7 @@ from playwright import sync_api
 from playwright.sync_api import expect
 
 from tests.ui.app.driving import SECONDS
-from tests.ui.app.lesson_driving import NAMES, lessons, walk
+from tests.ui.app.lesson_driving import NAMES, QUIZZES, lessons, walk
 from tests.ui.app.places import carry_progress, opened, visit_the_room
 from tests.ui.browser import Watched
 
@@ -21,12 +21,14 @@ def test_the_lessons_of_the_app_one_after_the_other(chromium: sync_api.Browser, 
     first = page.get_by_role("link", name=lessons()[NAMES[0]].outline.title).first
     first.evaluate("() => { window.isLoadedOnce = true; }", timeout=SECONDS)
     first.click(timeout=SECONDS)
+    answered: set[str] = set()
     for name, following in zip(NAMES, [*NAMES[1:], None], strict=True):
         lesson = lessons()[name]
         expect(page.get_by_role("heading", level=1, name=lesson.outline.title)).to_be_visible(timeout=SECONDS)
-        walk(page, lesson)
+        walk(page, lesson, answered)
         if following:
             page.locator(".mbl-way-next").click()
+    assert answered == {"predict", "explore", *QUIZZES}
     assert page.evaluate("window.isLoadedOnce"), "a link to a lesson does not load the page anew"
     assert watched.outside == []
     # Streamlit asks for two of its own addresses below the page's, in vain.

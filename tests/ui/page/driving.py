@@ -57,7 +57,7 @@ class Engine:
 
 
 def open_app(**parameters: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "minibatch" / "ui" / "script.py"), default_timeout=60)
     app.query_params.update(parameters)
     return rerun(app)
 

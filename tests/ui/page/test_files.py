@@ -106,6 +106,21 @@ def test_an_uploaded_file_is_played_and_has_no_link() -> None:
     assert payload(app)["options"]["link"] is None
 
 
+@pytest.mark.usefixtures("bundled")
+def test_an_uploaded_file_stays_open_while_other_things_are_looked_at() -> None:
+    app = open_app()
+    app.segmented_control(key="source").set_value("Open a file")
+    rerun(app).get("file_uploader")[0].set_value(("<b>.mbr", dumps([continuous()]), "application/octet-stream"))
+    rerun(app)
+    app.segmented_control(key="source").set_value("Recorded")
+    assert lanes(rerun(app)) == ["static", "continuous"]
+    app.segmented_control(key="source").set_value("Open a file")
+    assert lanes(rerun(app)) == ["continuous"]
+    assert "&lt;b&gt;.mbr is open." in html(app)
+    app.button(key="close upload").click()
+    assert notices(rerun(app)) == ["Choose a recording file in the sidebar."]
+
+
 def test_a_list_of_recordings_names_the_device_where_titles_repeat(bundled: Path) -> None:
     save(bundled / "chat-2.mbr", [replace(static(), header=replace(static().header, device="H200"))])
     save(bundled / "own.mbr", [replace(static(), header=replace(static().header, scenario="mine"))])

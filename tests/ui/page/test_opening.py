@@ -153,7 +153,7 @@ def test_opening_the_app_imports_no_torch() -> None:
     program = (
         "import sys\n"
         "from streamlit.testing.v1 import AppTest\n"
-        "app = AppTest.from_file('app.py', default_timeout=60).run()\n"
+        "app = AppTest.from_file('minibatch/ui/script.py', default_timeout=60).run()\n"
         "assert not app.exception and len(app.get('bidi_component')) == 1\n"
         "assert 'torch' not in sys.modules\n"
     )

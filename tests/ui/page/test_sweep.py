@@ -53,7 +53,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 SCRIPT = """
-if __name__ == "__main__":  # as in app.py
+if __name__ == "__main__":  # as in minibatch/ui/script.py
     from minibatch.ui.load import page as sweep
 
     sweep.page()
@@ -296,7 +296,7 @@ def test_the_slo_of_a_file_is_used_until_another_is_given(file: Path) -> None:
 
 def test_damaged_and_foreign_files_are_refused_in_a_sentence(plan: SweepPlan, file: Path, tmp_path: Path) -> None:
     (said,) = notices(opened(file.read_bytes()[:-100]))
-    assert said == "mine.parquet is not a sweep of Minibatch, or it is damaged: run the sweep again"
+    assert said.startswith("mine.parquet is not a sweep of Minibatch, or it is damaged: name another file")
     odd = SweepFile(tmp_path / "odd.parquet", described(plan.spec) | {"prompt_tokens": ["__import__('os')"] * 40})
     odd.add(row_of("static", plan.points[0].load, plan.points[0].config, run_point(plan.spec, plan.points[0])))
     with pytest.raises(ValueError, match="its numbers make no sense as a sweep"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from typing import Any
 
 import pytest
@@ -156,7 +157,7 @@ def test_what_was_scaled_stands_above_the_player() -> None:
     finish(app, press(app))
     given = payload(app)
     assert given["title"] == "Trace a_b_.csv"
-    assert given["watch"] == "2 requests, 4x faster."
+    assert given["watch"] == "2 requests over 0.25 s, 4x faster."
     assert {run["clock"] for run in given["runs"]} == {"modelled"}
 
 
@@ -170,6 +171,36 @@ def test_every_format_is_told_by_its_looks(name: str, packed: bool) -> None:
     assert said.lower().startswith(f"{traffic_form.FORMATS[name].title}: ".lower())
     assert ("when it runs" if name == "sharegpt" else "37.0 prompt") in said
     assert len(notices(app)) == 1
+
+
+@pytest.mark.usefixtures("bundled")
+def test_the_unit_of_a_trace_is_said_and_may_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = ready(monkeypatch)
+    line = b'{"timestamp": %s, "input_length": 37, "output_length": 4}\n'
+    app = bring(choose_run(open_app()), "t", line % b"0" + line % b"2.5" + line.replace(b'"timestamp": %s, ', b""))
+    means = "on average 37.0 prompt and 4.00 output tokens."
+    why = "Times in seconds: they have fractions and come close together."
+    left = "1 line without a timestamp, taken to arrive with the line above."
+    assert captions(app) == [f"Timed trace: 3 requests in 2.50 s, {means} {why} {left}"]
+    app.selectbox(key="trace_format unit").set_value("ms")
+    (said,) = captions(rerun(app))
+    assert said == f"Mooncake trace: 3 requests in 0.00250 s, {means} Times in milliseconds. {left}"
+    finish(app, press(app))
+    assert engine.jobs[0]["traffic"].traffic["time_unit"] == "ms"
+
+
+@pytest.mark.usefixtures("bundled")
+def test_whole_conversations_may_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = ready(monkeypatch)
+    talk = [{"from": "human", "value": "a fox"}, {"from": "gpt", "value": "ran"}] * 3
+    app = bring(choose_run(open_app()), "t", json.dumps([{"conversations": talk}]).encode())
+    app.selectbox(key="trace_format taken").set_value("whole")
+    finish(app, press(rerun(app)))
+    with engine_job(engine.jobs[0]) as job:
+        session = Session(job)
+    lengths = [request.num_prompt_tokens for request in session.requests]
+    assert lengths == sorted(set(lengths))
+    assert "whole conversations, 3 turns of 1" in session.scenario
 
 
 @pytest.mark.parametrize("name", TRACES)

@@ -7,6 +7,7 @@ import numpy as np
 from minibatch.decisions.phase import Phase
 from minibatch.decisions.reasons import FINISHES, PREEMPTIONS, Code, Reason
 from minibatch.recording.schema import Recording
+from tests.helpers import owner_rows
 
 ASK = (
     "const {questionsOf} = await load('predict/questions.js');"
@@ -38,7 +39,7 @@ class Step:
         return f"r{held[0]}" if held else "none"
 
     def writes(self, request: int) -> str:
-        wrote = any(row["request"] == request and row["token_id"] >= 0 for row in self.rows(self.i))
+        wrote = any(row["request"] == request and row["generated"] > 0 for row in self.rows(self.i))
         return "yes" if wrote else "no"
 
     @property
@@ -50,9 +51,9 @@ class Step:
     def free_blocks(self) -> int:
         """Free when the step is about to be scheduled: who has finished has given its blocks back."""
         owners = np.full(int(self.recording.header.config["num_kv_blocks"]), -1)
-        blocks = self.recording.blocks
-        for row in np.flatnonzero(blocks["iteration"] < self.i):
-            owners[blocks["block"][row]] = blocks["request"][row]
+        for iteration, block, owner in owner_rows(self.recording):
+            if iteration < self.i:
+                owners[block] = owner
         return int(np.sum((owners < 0) | np.isin(owners, self.finished)))
 
     def sentences(self, *codes: Code) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from minibatch.recording.schema import Recording
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.shared.palette import request_colour
-from tests.helpers import record, requests_of
+from tests.helpers import owner_rows, record, requests_of
 from tests.ui.player.conftest import Modules
 
 SIZE = 280
@@ -48,9 +48,9 @@ def share_filled(cell: dict[str, Any], request: int) -> float:
 
 def owners(recording: Recording, i: int) -> list[int]:
     found = np.full(recording.num_kv_blocks, -1)
-    blocks = recording.blocks
-    for row in np.flatnonzero(blocks["iteration"] <= i):
-        found[blocks["block"][row]] = blocks["request"][row]
+    for iteration, block, owner in owner_rows(recording):
+        if iteration <= i:
+            found[block] = owner
     return found.tolist()
 
 

@@ -34,8 +34,6 @@ def test_small_numbers_take_a_byte(value: int) -> None:
 @pytest.mark.parametrize("mode", ["recompute", "swap"])
 def test_a_payload_holds_all_that_was_recorded(mode: str) -> None:
     run = preempting(mode)
-    tokens = np.minimum(run.entries["token_id"], 0)  # token 0 is one too
-    run = replace(run, entries={**run.entries, "token_id": tokens})
     meta, (columns,) = unpack(pack([run]))
     ends = run.end_of_iteration_ns
     starts = run.iterations["start_ns"]
@@ -44,14 +42,13 @@ def test_a_payload_holds_all_that_was_recorded(mode: str) -> None:
     assert (np.cumsum(np.add(columns["gap_ns"], columns["duration_ns"])) == ends).all()
     for name in ("flops", "bytes_weights", "bytes_kv", "bytes_activations", "executor_ns"):
         assert columns[name] == run.iterations[name].tolist()
-    fields = ("iteration", "slot", "request", "phase", "start", "tokens", "padding")
-    got = list(zip(*(columns[f"entries.{name}"] for name in (*fields, "wrote")), strict=True))
-    wrote = (run.entries["token_id"] >= 0).astype(int).tolist()
-    rows = zip(*(run.entries[name].tolist() for name in fields), wrote, strict=True)
+    fields = ("iteration", "slot", "request", "phase", "start", "tokens", "padding", "generated", "rejected")
+    got = list(zip(*(columns[f"entries.{name}"] for name in fields), strict=True))
+    rows = zip(*(run.entries[name].tolist() for name in fields), strict=True)
     assert got == sorted(rows, key=lambda row: (row[1], row[0])), "by slot and then by time"
-    for table in ("blocks", "reasons"):
-        for name, values in getattr(run, table).items():
-            assert columns[f"{table}.{name}"] == values.tolist()
+    for table, names in (("blocks", ("block", "request", "event")), ("reasons", ("code", "request"))):
+        for name in ("iteration", *names):
+            assert columns[f"{table}.{name}"] == getattr(run, table)[name].tolist()
     assert columns["reasons.numbers"] == [number for row in run.reason_numbers for number in row]
     assert [request[:3] for request in meta["requests"][0]] == [
         [request.arrival_ns, request.num_prompt_tokens, request.max_tokens] for request in run.requests

@@ -43,7 +43,7 @@ def check(recording: Recording, question: dict[str, Any]) -> None:
         assert answer == step.writes(int(request))
         entries = recording.entries
         own = entries["request"] == int(request)
-        wrote_before = bool(np.any(own & (entries["iteration"] < step.i) & (entries["token_id"] >= 0)))
+        wrote_before = bool(np.any(own & (entries["iteration"] < step.i) & (entries["generated"] > 0)))
         assert wrote_before == (what == "a token")
         for sentence in step.sentences(Code.STALLED_BY_PREFILL):
             assert sentence in explanation

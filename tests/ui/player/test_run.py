@@ -11,6 +11,7 @@ from minibatch.analysis.metrics import compute_metrics
 from minibatch.analysis.timeline import Timeline
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import load
+from tests.helpers import owner_rows
 from tests.ui.player.conftest import Modules
 from tests.ui.player.recordings import EACH_BUNDLED, each_memory, preempting
 
@@ -58,8 +59,9 @@ def test_blocks_and_queue_at_any_step_in_any_order(player: Modules) -> None:
     owners = np.full(14, -1)
     expected = []
     for i in range(recording.num_iterations):
-        for row in np.flatnonzero(recording.blocks["iteration"] == i):
-            owners[recording.blocks["block"][row]] = recording.blocks["request"][row]
+        for iteration, block, owner in owner_rows(recording):
+            if iteration == i:
+                owners[block] = owner
         expected.append(owners.tolist())
     assert len(expected) > 64
     order = [len(expected) - 1, 3, 70, 0, 64, 63, 65, 10, *range(len(expected))]
