@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from minibatch.analysis.segments import Segment
@@ -78,7 +78,7 @@ def _joined(spans: Iterator[Span]) -> list[Span]:
     joined: list[Span] = []
     for span in spans:
         if joined and joined[-1].doing == span.doing:
-            joined[-1] = replace(joined[-1], end_ns=span.end_ns)
+            joined[-1] = Span(span.doing, joined[-1].start_ns, span.end_ns)
         else:
             joined.append(span)
     return joined

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+import numpy as np
 
 from minibatch.decisions.phase import Phase
 from minibatch.decisions.reasons import FINISHES, PREEMPTIONS, Code, Reason
-from minibatch.recording.schema import Recording
+from minibatch.recording.schema import Column, Recording
 
 PADDED = "its prompt is padded to the longest of its batch"
 
@@ -43,48 +44,69 @@ def slot_segments(recording: Recording) -> list[Segment]:
     A padded prefill is drawn as the slot ledger counts it: its iteration is divided by positions,
     first those of the prompt, then the padding.
     """
-    segments: list[Segment] = []
-    for part in _parts(recording):
-        latest = segments[-1] if segments else None
-        if latest is not None and _goes_on(latest, part):
-            segments[-1] = replace(
-                latest,
-                last=part.last,
-                end_ns=part.end_ns,
-                tokens=latest.tokens + part.tokens,
-                padding=latest.padding + part.padding,
-            )
-        else:
-            segments.append(part)
-    why = _Reasons(recording)
-    return [replace(segment, reason=why.of(segment)) for segment in segments]
-
-
-def _parts(recording: Recording) -> Iterator[Segment]:
-    """Every slot's iterations, by slot and time, before they are joined."""
-    starts = recording.iterations["start_ns"].tolist()
-    ends = recording.end_of_iteration_ns.tolist()
-    columns = ("slot", "iteration", "request", "phase", "tokens", "padding")
-    rows = zip(*(recording.entries[name].tolist() for name in columns), strict=True)
-    for slot, iteration, request, number, tokens, padding in sorted(rows):
-        phase, start, end = Phase(number), starts[iteration], ends[iteration]
-        thrown_away = (end - start) * padding // max(1, tokens + padding) if phase is Phase.PREFILL else 0
-        if not thrown_away:
-            yield Segment(slot, request, phase, iteration, iteration, start, end, tokens, padding)
-            continue
-        middle = end - thrown_away
-        if middle > start:
-            yield Segment(slot, request, phase, iteration, iteration, start, middle, tokens, 0)
-        yield Segment(slot, request, Phase.PADDING, iteration, iteration, middle, end, 0, padding, padded=True)
-
-
-def _goes_on(before: Segment, after: Segment) -> bool:
-    return (
-        (before.slot, before.request, before.phase, before.padded)
-        == (after.slot, after.request, after.phase, after.padded)
-        and before.last == after.first - 1
-        and before.end_ns == after.start_ns
+    parts = _parts(recording)
+    first = _firsts(parts)
+    if not len(first):
+        return []
+    last = np.append(first[1:], len(parts["slot"])) - 1
+    columns = (
+        *(parts[name][first] for name in ("slot", "request", "phase", "iteration")),
+        parts["iteration"][last],
+        parts["start_ns"][first],
+        parts["end_ns"][last],
+        *(np.add.reduceat(parts[name], first) for name in ("tokens", "padding")),
+        parts["padded"][first] == 1,
     )
+    why, phases = _Reasons(recording), {phase.value: phase for phase in Phase}
+    segments = []
+    for slot, request, phase, *rest in zip(*(column.tolist() for column in columns), strict=True):
+        values = (slot, request, phases[phase], *rest)
+        with_reason = (*values, why.of(Segment(*values)))
+        segments.append(Segment(*with_reason))
+    return segments
+
+
+def count_segments(recording: Recording) -> int:
+    """How many segments `slot_segments` gives, in a fraction of its time."""
+    return len(_firsts(_parts(recording)))
+
+
+def _parts(recording: Recording) -> dict[str, Column]:
+    """Every slot's iterations, by slot and time, before they are joined. `padded` is 0 or 1."""
+    entries = recording.entries
+    order = np.lexsort([entries[name] for name in ("phase", "request", "iteration", "slot")])
+    columns = ("slot", "iteration", "request", "phase", "tokens", "padding")
+    parts: dict[str, Column] = {name: entries[name][order] for name in columns}
+    parts["start_ns"] = recording.iterations["start_ns"][parts["iteration"]]
+    parts["end_ns"] = recording.end_of_iteration_ns[parts["iteration"]]
+    parts["padded"] = np.zeros_like(order)
+
+    thrown_away = np.zeros_like(order)
+    for row in np.flatnonzero((parts["phase"] == Phase.PREFILL) & (parts["padding"] > 0)).tolist():
+        # In Python's numbers: the product of a time and a length may pass 2**63.
+        start, end, tokens, padding = (int(parts[name][row]) for name in ("start_ns", "end_ns", "tokens", "padding"))
+        thrown_away[row] = (end - start) * padding // (tokens + padding)
+    split = np.flatnonzero(thrown_away)
+    middle = (parts["end_ns"] - thrown_away)[split]
+    padded = {name: column[split] for name, column in parts.items()}
+    padded |= {"phase": np.full_like(split, Phase.PADDING), "start_ns": middle, "tokens": np.zeros_like(split)}
+    padded["padded"] = np.ones_like(split)
+    parts["end_ns"][split], parts["padding"][split] = middle, 0
+    kept = (thrown_away == 0) | (parts["end_ns"] > parts["start_ns"])
+
+    # What is thrown away follows the part that it was split from.
+    merged = np.argsort(np.concatenate([2 * np.flatnonzero(kept), 2 * split + 1]))
+    return {name: np.concatenate([parts[name][kept], padded[name]])[merged] for name in parts}
+
+
+def _firsts(parts: dict[str, Column]) -> Column:
+    """Rows of `parts` that begin a segment: the others go on what the row before them did."""
+    begins = np.ones(len(parts["slot"]), dtype=bool)
+    begins[1:] = parts["iteration"][1:] != parts["iteration"][:-1] + 1
+    begins[1:] |= parts["start_ns"][1:] != parts["end_ns"][:-1]
+    for name in ("slot", "request", "phase", "padded"):
+        begins[1:] |= parts[name][1:] != parts[name][:-1]
+    return np.flatnonzero(begins)
 
 
 def labelled(segments: list[Segment]) -> list[Segment]:

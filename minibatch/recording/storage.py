@@ -11,10 +11,11 @@ import json
 import os
 import tempfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -110,11 +111,18 @@ def check_writable(path: Path) -> None:
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Put `data` at `path` whole or not at all, whatever happens on the way. A link is followed."""
+    with atomic_file(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which is put at `path` at the end, or removed if the body raises. A link is followed."""
     target = _target(path)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         umask = os.umask(0)

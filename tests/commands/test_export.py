@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import os
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from minibatch.__main__ import main
+from minibatch.analysis.exports import trace_file
 from minibatch.analysis.metrics import compute_metrics
 from minibatch.paths import ROOT
 from minibatch.recording.storage import load, save
@@ -42,8 +45,31 @@ def test_a_trace_lies_in_the_current_folder(folder):
     done = export(folder, "runs/long.mbr", "--to", "perfetto")
     assert done.returncode == 0, done.stderr
     path = folder / "long.trace.json"
-    assert done.stdout == f"long.trace.json  {path.stat().st_size / 1000:.0f} kB\n"
+    events = len(json.loads(path.read_bytes())["traceEvents"])
+    assert done.stdout == f"long.trace.json  {path.stat().st_size / 1000:.0f} kB, {events} events\n"
     assert names_of_processes(path.read_bytes()) == [f"{name} (modelled)" for name in POLICIES]
+
+
+@pytest.mark.parametrize("arguments", [["--gzip"], ["--out", "long.trace.json.gz"]])
+def test_a_trace_is_gzipped_where_it_is_asked_for_or_its_name_says_so(folder, arguments):
+    assert export(folder, "runs/long.mbr", "--to", "perfetto").returncode == 0
+    done = export(folder, "runs/long.mbr", "--to", "perfetto", *arguments)
+    assert done.returncode == 0, done.stderr
+    data = (folder / "long.trace.json").read_bytes()
+    assert gzip.decompress((folder / "long.trace.json.gz").read_bytes()) == data
+    assert f"({len(data) / 1000:.0f} kB unpacked)" in done.stdout
+
+
+def test_a_trace_too_large_for_perfetto_is_refused_unless_a_part_is_asked_for(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(trace_file, "MOST_BYTES", 1000)
+    command = ["export", "runs/long.mbr", "--to", "perfetto"]
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert all(option in said for option in ("--from-s", "--to-s", "--gzip", "--counters-only"))
+    assert not list(folder.glob("*.json*"))
+    for part in (["--gzip"], ["--to-s", "0.002"], ["--from-s", "0.001"], ["--counters-only"]):
+        assert main([*command, *part]) == 0
 
 
 def test_the_tables_have_a_column_a_policy_and_a_row_a_request(folder):
@@ -82,6 +108,12 @@ def test_some_policies_to_a_chosen_path(folder):
         (["runs/long.mbr", "--to", "csv", "--out", "/dev/null"], "device or a pipe"),
         (["runs/long.mbr", "--to", "csv", "--out", "runs/../runs/long.mbr"], "is the recording itself"),
         (["runs/long.mbr", "--to", "perfetto", "--requests"], "--requests goes with --to csv"),
+        (["runs/long.mbr", "--to", "csv", "--gzip"], "--gzip goes with --to perfetto"),
+        (["runs/long.mbr", "--to", "html", "--from-s", "0"], "--from-s goes with --to perfetto"),
+        (["runs/long.mbr", "--to", "perfetto", "--from-s", "2", "--to-s", "1"], "from 2 s to 1 s is empty"),
+        (["runs/long.mbr", "--to", "perfetto", "--from-s", "-1"], "is empty: give a start of at least 0"),
+        (["runs/long.mbr", "--to", "perfetto", "--from-s", "nan"], "number of seconds"),
+        (["runs/long.mbr", "--to", "perfetto", "--from-s", "60"], "nothing runs after 60 s"),
         (["runs/long.mbr", "--to", "pdf"], "invalid choice: 'pdf'"),
         (["runs/long.mbr"], "--to"),
     ],

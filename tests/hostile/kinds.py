@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from minibatch.analysis.exports.metrics_csv import metrics_csv
-from minibatch.analysis.exports.perfetto import trace_json
+from minibatch.analysis.exports.trace_file import trace_json
 from minibatch.analysis.metrics import compute_metrics
 from minibatch.learning.errors import LessonError
 from minibatch.recording import storage

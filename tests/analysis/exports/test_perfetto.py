@@ -5,22 +5,29 @@ What a slice lasts is read as Perfetto reads it: microseconds times 1000, the fr
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import math
 from collections import Counter, defaultdict
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from minibatch.analysis.exports.perfetto import microseconds, trace_events, trace_json
+from minibatch.analysis.exports.perfetto import microseconds, trace_events
+from minibatch.analysis.exports.trace_file import expected_bytes, trace_json, write_trace
+from minibatch.analysis.exports.trace_window import TraceWindow
 from minibatch.analysis.ledger import request_ledger, slot_ledger
 from minibatch.analysis.timeline import Timeline
 from minibatch.decisions.phase import Phase
+from minibatch.paths import RECORDINGS
 from minibatch.recording.schema import Recording
+from minibatch.recording.storage import load
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import MS, engine_of, header_of, record, requests_of
@@ -37,6 +44,11 @@ def ns(us: float) -> int:
     return int(us * 1000.0)
 
 
+def track_of(event: dict) -> object:
+    """What events must be in order with: those of a thread, of a counter, or of a request's life."""
+    return event.get("id") or (event["name"] if event["ph"] == "C" else event["tid"])
+
+
 def check_format(trace: dict) -> None:
     """Whether `trace` keeps the rules of the format, those of each kind of event and those between events."""
     assert trace["displayTimeUnit"] in ("ms", "ns")
@@ -44,7 +56,7 @@ def check_format(trace: dict) -> None:
     open_async: dict[tuple[str, str], list[str]] = defaultdict(list)
     process_of: dict[object, int] = {}
     named: dict[str, Counter] = {name: Counter() for name in METADATA}
-    threads, latest = set(), -1.0
+    threads, latest = set(), {}
     for event in trace["traceEvents"]:
         ph, args = event["ph"], event["args"]
         assert type(event["pid"]) is int
@@ -60,8 +72,9 @@ def check_format(trace: dict) -> None:
             continue
         assert type(event["ts"]) is float
         assert 0 <= event["ts"] < math.inf
-        assert event["ts"] >= latest
-        latest = event["ts"]
+        track = event["pid"], track_of(event)
+        assert event["ts"] >= latest.get(track, 0.0)
+        latest[track] = event["ts"]
         if ph == "X":
             assert 0 <= event["dur"] < math.inf
             assert event["cat"]
@@ -259,7 +272,7 @@ def test_padding_and_contiguous_reservation_are_drawn():
 def test_lanes_and_threads_are_named_and_in_order():
     run = record(requests_of([(3, 2)]), "static", SchedulerConfig(max_num_seqs=2))
     cut = replace(run, header=replace(run.header, policy="chunked", clock="measured", complete=False))
-    lanes = lanes_of(trace_events([run, cut]))
+    lanes = lanes_of(json.loads(trace_json([run, cut])))
     names = [e["args"]["name"] for lane in lanes for e in lane if e["name"] == "process_name"]
     assert names == ["static (modelled)", "chunked (measured, cut short)"]
     for lane in lanes:
@@ -295,6 +308,73 @@ def test_arrivals_show_when_they_come_and_finishes_when_they_are_done():
     assert not [e for e in lane if e.get("id", "").endswith(".1")]
     blocks = [(ns(e["ts"]) / MS, e["args"]["held"]) for e in lane if e["name"] == "KV blocks"]
     assert blocks == [(0.0, 0), (10.0, 1), (11.3, 0), (20.0, 1), (21.3, 0)]
+
+
+def test_a_window_cuts_spans_and_begins_with_the_counters_values() -> None:
+    """Iterations of 1.3, 1.1 and 1.1 ms: the window is from the middle of the first to the end of the second."""
+    run = record(requests_of([(3, 3)]), "continuous", SchedulerConfig(max_num_seqs=1))
+    starts, ends = run.iterations["start_ns"].tolist(), run.end_of_iteration_ns.tolist()
+    window = TraceWindow(ends[0] // 2, ends[1])
+    (lane,) = lanes_of({"traceEvents": list(trace_events([run], window))})
+    assert [(ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])) for e in slices_of(lane, "iterations")] == [
+        (window.from_ns, ends[0]), (starts[1], ends[1]),
+    ]  # fmt: skip
+    lives = [(e["ph"], e["name"], ns(e["ts"])) for e in lane if e["ph"] in "be"]
+    assert (lives[0], lives[-1]) == (("b", "r0", window.from_ns), ("e", "r0", window.to_ns))
+    assert not [e for e in lane if e["ph"] == "i"]  # it arrived before and finishes after
+    counters = {e["name"]: (ns(e["ts"]), e["args"]) for e in lane if e["ph"] == "C"}
+    assert counters == {
+        "KV blocks": (window.from_ns, {"held": 1}), "requests": (window.from_ns, {"running": 1, "waiting": 0}),
+    }  # fmt: skip
+
+
+def test_windows_side_by_side_have_the_time_of_the_whole() -> None:
+    runs = [with_odd_times(record(requests_of([(3, 4), (5, 2), (9, 6)]), name, SchedulerConfig())) for name in POLICIES]
+    end = max(run.end_ns for run in runs)
+    cuts = [0, end // 3 + 1, end // 2, 1 << 53]
+
+    def time(window: TraceWindow) -> Counter:
+        spent: Counter = Counter()
+        for e in trace_events(runs, window):
+            if e["ph"] == "X":
+                spent[e["tid"], e["name"]] += ns(e["dur"])
+            elif e["ph"] in "be":
+                spent[e["id"], e["name"]] += ns(e["ts"]) * (1 if e["ph"] == "e" else -1)
+        return spent
+
+    parts = sum((time(TraceWindow(*ends)) for ends in pairwise(cuts)), Counter())
+    assert parts == +time(TraceWindow())
+    for ends in pairwise(cuts):
+        check_format(
+            {"displayTimeUnit": "ms", "otherData": {}, "traceEvents": list(trace_events(runs, TraceWindow(*ends)))}
+        )
+
+
+def test_counters_alone_are_those_of_the_whole_trace() -> None:
+    run = record(requests_of([(3, 4), (5, 2)]), "chunked", SchedulerConfig(max_num_seqs=2))
+    few = list(trace_events([run], TraceWindow(counters_only=True)))
+    assert {e["ph"] for e in few} == {"M", "C"}
+    assert [e for e in few if e["ph"] == "C"] == [e for e in trace_events([run]) if e["ph"] == "C"]
+
+
+@pytest.mark.parametrize("path", sorted(RECORDINGS.glob("*.mbr")), ids=lambda path: path.stem)
+def test_the_expected_size_is_near_that_of_the_file(path: Path) -> None:
+    runs = load(path)
+    written = write_trace(io.BytesIO(), runs)
+    data = trace_json(runs)
+    assert written.size == len(data)
+    assert written.events == len(json.loads(data)["traceEvents"])
+    assert gzip.decompress(trace_json(runs, packed=True)) == data
+    assert 0.75 * written.size < expected_bytes(runs) < 1.5 * written.size
+
+
+def test_a_fork_of_very_many_forks_is_written() -> None:
+    run = record(requests_of([(3, 4)]), "static", SchedulerConfig(max_num_seqs=2))
+    fork = None
+    for _ in range(5000):
+        fork = {"iteration": 2, "knob": "watermark", "before": 0.1, "after": 0.2, "clock": "modelled", "earlier": fork}
+    trace = json.loads(trace_json([replace(run, header=replace(run.header, fork=fork))]))
+    assert len(trace["otherData"]["runs"][0]["fork"]) == 5000
 
 
 def test_a_prompt_is_text_and_never_markup():

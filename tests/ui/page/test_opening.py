@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import subprocess
@@ -112,6 +113,28 @@ def test_everything_can_be_taken_away(pair: tuple[Recording, ...]) -> None:
     assert json.loads(made["trace.json"])["traceEvents"]
     assert "output_throughput" in str(made["csv"])
     assert len(str(made["requests.csv"]).strip().splitlines()) == 1 + 2 * 3
+
+
+@pytest.mark.usefixtures("bundled")
+def test_a_large_trace_is_gzipped_and_says_its_size(
+    monkeypatch: pytest.MonkeyPatch, pair: tuple[Recording, ...]
+) -> None:
+    assert any("MB of JSON." in caption.value for caption in take_away(open_app()).caption)
+    given = {}
+    captions: list[str] = []
+
+    def button(_: str, *, file_name: str, data, **rest: object) -> None:
+        given[file_name.partition(".")[2]] = data
+
+    monkeypatch.setattr(takeaway.st, "download_button", button)
+    monkeypatch.setattr(takeaway.st, "caption", captions.append)
+    monkeypatch.setattr(takeaway, "_LARGE", 100)
+    monkeypatch.setattr(takeaway, "MOST_BYTES", 1000)
+    takeaway.downloads(Shown("key", pair, "name"))
+    assert "gzipped" in captions[0]
+    assert "--from-s" in captions[0]
+    assert "trace.json" not in given
+    assert json.loads(gzip.decompress(given["trace.json.gz"]()))["traceEvents"]
 
 
 def test_a_file_that_is_taken_away_has_a_name_that_any_system_takes(
