@@ -17,7 +17,7 @@ from minibatch.workload.traces import read_trace
 from tests.hostile.kinds import KINDS
 
 ROOT = Path(__file__).parents[2]
-FEW = {"recordings": 400, "lessons": 200, "traces": 1500, "requests": 1500}
+FEW = {"recordings": 150, "lessons": 60, "traces": 600, "requests": 600}
 MANY = {"recordings": 2000, "lessons": 1000, "traces": 4000, "requests": 3000}
 
 

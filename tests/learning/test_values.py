@@ -17,6 +17,7 @@ from minibatch.ui.lessons.shown_runs import compute_shown
 SPEC: Spec = {"requests": [[0, 64, 4], [0, 64, 16]], "knobs": {"max_num_seqs": 1}}
 
 
+@pytest.mark.slow
 def test_the_shipped_values_are_those_of_the_runs(tmp_path: Path) -> None:
     write_values(compute_shown(lambda name: None), tmp_path)
     assert _names(VALUES) == _names(tmp_path), "run `python -m minibatch lesson values`"

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minibatch.analysis.exports.metrics_csv import metrics_csv, requests_csv
-from minibatch.analysis.exports.perfetto import trace_json
+from minibatch.analysis.exports.trace_file import trace_json
 from minibatch.analysis.metrics import compute_metrics
 from minibatch.commands.compare import as_json
 from minibatch.commands.validate import check_ledgers

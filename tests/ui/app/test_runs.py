@@ -74,6 +74,6 @@ def test_a_trace_is_served_on_a_machine_that_is_not_here(context: sync_api.Brows
     expect(page.get_by_text("Trace: 2 requests in 0.500 s")).to_be_visible(timeout=SECONDS)
     page.get_by_role("button", name="Run", exact=True).click()
     expect(watched.player).to_contain_text("Trace t.csv", timeout=SECONDS)
-    expect(watched.player).to_contain_text("2 requests, 4x faster.")
+    expect(watched.player).to_contain_text("2 requests over 0.5 s, 4x faster.")
     expect(watched.player.locator(".mb-badge").first).to_contain_text("modelled")
     assert watched.errors == []

@@ -62,13 +62,14 @@ def test_a_recording_of_nothing_is_shown(bundled: Path) -> None:
     """A run may be cancelled before its first iteration ends."""
     run = static()
     nothing = {name: values[:0] for name, values in run.entries.items()}
-    requests = tuple(replace(request, pieces=(), finish_reason=None) for request in run.requests)
+    requests = tuple(replace(request, pieces=(), output_token_ids=(), finish_reason=None) for request in run.requests)
     empty = replace(
         run,
         header=replace(run.header, complete=False),
         requests=requests,
         iterations={name: values[:0] for name, values in run.iterations.items()},
         entries=nothing,
+        blocks={name: values[:0] for name, values in run.blocks.items()},
         reasons={name: values[:0] for name, values in run.reasons.items()},
         reason_numbers=(),
     )
