@@ -83,14 +83,14 @@ def causal_mask(starts: Tensor, query_len: int, context_len: int, dtype: torch.d
 
 @dataclass(frozen=True, slots=True)
 class GroupedAttention:
-    """Attention by groups of similar length. `slots` (T,) is where each row's KV is stored."""
+    """Attention by groups of similar length. `kv_rows` (T,) is where each row's KV is stored."""
 
     cache: KVCache
-    slots: Tensor
+    kv_rows: Tensor
     groups: list[Group]
 
     def __call__(self, layer: int, qkv: Tensor) -> Tensor:
-        self.cache.write(layer, self.slots, qkv[:, qkv.shape[1] // 3 :])
+        self.cache.write(layer, self.kv_rows, qkv[:, qkv.shape[1] // 3 :])
         parts = [group.attend(layer, qkv, self.cache) for group in self.groups]
         return parts[0] if len(parts) == 1 else torch.cat(parts)
 
@@ -106,7 +106,7 @@ class PagedAttention:
     """
 
     cache: KVCache
-    slots: Tensor
+    kv_rows: Tensor
     cu_queries: Tensor
     context_lens: Tensor
     block_tables: Tensor
@@ -118,7 +118,7 @@ class PagedAttention:
 
         cache = self.cache
         heads, dim = cache.heads, cache.head_dim
-        cache.write(layer, self.slots, qkv[:, heads * dim :])
+        cache.write(layer, self.kv_rows, qkv[:, heads * dim :])
         y = varlen_attn(
             qkv[:, : heads * dim].reshape(-1, heads, dim),
             cache.keys(layer),
@@ -161,16 +161,16 @@ def _paged_agrees(cache: KVCache) -> bool:
     heads, dim = cache.heads, cache.head_dim
     start, n = cache.block_size - 1, 2
     blocks = torch.tensor([1, 0], device=device)
-    slots = torch.tensor([2 * cache.block_size - 1, 0], device=device)
+    kv_rows = torch.tensor([2 * cache.block_size - 1, 0], device=device)
     generator = torch.Generator(device).manual_seed(0)
     cache.data[0, :2].normal_(generator=generator)
     qkv = torch.randn(n, 3 * heads * dim, device=device, generator=generator).to(dtype)
     mask = causal_mask(torch.tensor([start], device=device), n, start + n, dtype)
     group = Group(slice(0, n), 1, n, start + n, blocks=blocks, mask=mask)
-    right = GroupedAttention(cache, slots, [group])(0, qkv)
+    right = GroupedAttention(cache, kv_rows, [group])(0, qkv)
 
     def int32(*values: int) -> Tensor:
         return torch.tensor(values, dtype=torch.int32, device=device)
 
-    paged = PagedAttention(cache, slots, int32(0, n), int32(start + n), blocks.int().view(1, 2), n, start + n)
+    paged = PagedAttention(cache, kv_rows, int32(0, n), int32(start + n), blocks.int().view(1, 2), n, start + n)
     return bool(torch.allclose(paged(0, qkv).float(), right.float(), atol=2e-2, rtol=2e-2))

@@ -53,27 +53,27 @@ def pack(seqs: Sequence[ScheduledSeq], cache: KVCache, n_positions: int, *, page
     ordered = [seq for group in groups for seq in group]
     token_ids: list[int] = []
     positions: list[int] = []
-    slots: list[int] = []
+    kv_rows: list[int] = []
     logit_rows: list[int] = []
     sampled: list[ScheduledSeq] = []
     for seq in ordered:
         if seq.samples:
             logit_rows.append(len(token_ids) + seq.num_tokens - 1)
             sampled.append(seq)
-        _append_rows(seq, cache, token_ids, positions, slots)
+        _append_rows(seq, cache, token_ids, positions, kv_rows)
     last = n_positions - 1
     if max(positions) > last:
         positions = [min(position, last) for position in positions]
 
     device = cache.data.device
-    slots_ = _put(slots, device)
+    rows_on_device = _put(kv_rows, device)
     attention: Attention
     if paged:
-        attention = _paged_attention(ordered, cache, slots_)
+        attention = _paged_attention(ordered, cache, rows_on_device)
     else:
         first_rows = accumulate((sum(map(_width, group)) for group in groups), initial=0)
         attention = GroupedAttention(
-            cache, slots_, [_to_device(*pair, cache) for pair in zip(groups, first_rows, strict=False)]
+            cache, rows_on_device, [_to_device(*pair, cache) for pair in zip(groups, first_rows, strict=False)]
         )
     return PackedBatch(
         token_ids=_put(token_ids, device),
@@ -98,17 +98,17 @@ def _width(seq: ScheduledSeq) -> int:
 
 
 def _append_rows(
-    seq: ScheduledSeq, cache: KVCache, token_ids: list[int], positions: list[int], slots: list[int]
+    seq: ScheduledSeq, cache: KVCache, token_ids: list[int], positions: list[int], kv_rows: list[int]
 ) -> None:
-    """Token, position and KV slot of each of a sequence's rows; padding repeats token 0 into scratch."""
+    """Token, position and KV row of each of a sequence's rows; padding repeats token 0 into scratch."""
     start, stop, size, table = seq.start, seq.start + seq.num_tokens, cache.block_size, seq.block_table
     if seq.num_tokens:
         token_ids += seq.request.token_ids(start, stop)
-        slots += [table[position // size] * size + position % size for position in range(start, stop)]
+        kv_rows += [table[position // size] * size + position % size for position in range(start, stop)]
     if seq.num_padding:
         token_ids += [0] * seq.num_padding
         scratch = cache.scratch_block * size
-        slots += [scratch + position % size for position in range(stop, stop + seq.num_padding)]
+        kv_rows += [scratch + position % size for position in range(stop, stop + seq.num_padding)]
     positions += range(start, stop + seq.num_padding)
 
 
@@ -163,14 +163,14 @@ def _to_device(seqs: list[ScheduledSeq], first_row: int, cache: KVCache) -> Grou
     return Group(rows, len(seqs), query_len, context_len, query_rows, real_rows, blocks, mask)
 
 
-def _paged_attention(seqs: list[ScheduledSeq], cache: KVCache, slots: Tensor) -> PagedAttention:
+def _paged_attention(seqs: list[ScheduledSeq], cache: KVCache, kv_rows: Tensor) -> PagedAttention:
     device = cache.data.device
     widths = [_width(seq) for seq in seqs]
     contexts = [seq.start + width for seq, width in zip(seqs, widths, strict=True)]
     width = -(-max(contexts) // cache.block_size)
     return PagedAttention(
         cache=cache,
-        slots=slots,
+        kv_rows=kv_rows,
         cu_queries=_put(np.cumsum([0, *widths]), device).int(),
         context_lens=_put(contexts, device).int(),
         block_tables=_put(block_tables(seqs, width, cache), device).int(),

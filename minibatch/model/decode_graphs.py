@@ -27,7 +27,7 @@ Replay = Callable[[], Tensor]
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
-    inputs: Tensor  # (B, 3 + W) int64: token, position, KV slot, and the W blocks of the table
+    inputs: Tensor  # (B, 3 + W) int64: token, position, KV row, and the W blocks of the table
     replay: Replay
 
 
@@ -62,7 +62,7 @@ class DecodeGraphs:
         graph = self._graphs.get((batch_size, width))
         if graph is None:
             graph = self._graphs[batch_size, width] = self._new(batch_size, width)
-        # columns: token, position, KV slot, block table; see _Graph
+        # columns: token, position, KV row, block table; see _Graph
         inputs = np.full((batch_size, 3 + width), cache.scratch_block, dtype=np.int64)
         inputs[:, 0] = inputs[:, 1] = 0
         inputs[:, 2] = cache.scratch_block * size
@@ -98,13 +98,13 @@ class DecodeGraphs:
             return logits
 
         def attention(inputs: Tensor) -> Attention:
-            slots, tables, starts = inputs[:, 2].contiguous(), inputs[:, 3:].contiguous(), inputs[:, 1]
+            kv_rows, tables, starts = inputs[:, 2].contiguous(), inputs[:, 3:].contiguous(), inputs[:, 1]
             context_len = width * cache.block_size
             if self._paged:
                 cu_queries = torch.arange(batch_size + 1, dtype=torch.int32, device=inputs.device)
                 return PagedAttention(
                     cache,
-                    slots,
+                    kv_rows,
                     cu_queries,
                     (starts + 1).int(),
                     tables.int(),
@@ -113,7 +113,7 @@ class DecodeGraphs:
                 )
             mask = causal_mask(starts, 1, context_len, cache.data.dtype)
             group = Group(slice(0, batch_size), batch_size, 1, context_len, blocks=tables.view(-1), mask=mask)
-            return GroupedAttention(cache, slots, [group])
+            return GroupedAttention(cache, kv_rows, [group])
 
         return _Graph(inputs, self._capture(step))
 

@@ -64,9 +64,9 @@ class KVCache:
         """(num_kv_blocks + 1, block_size, n_head, head_dim), a view."""
         return self.data[layer, :, :, 1]
 
-    def write(self, layer: int, slots: Tensor, kv: Tensor) -> None:
-        """Store kv (tokens, 2 * n_head * head_dim) at `slots` (tokens,): block * block_size + offset."""
-        self._token_rows[layer].index_copy_(0, slots, kv)
+    def write(self, layer: int, kv_rows: Tensor, kv: Tensor) -> None:
+        """Store kv (tokens, 2 * n_head * head_dim) at `kv_rows` (tokens,): block * block_size + offset."""
+        self._token_rows[layer].index_copy_(0, kv_rows, kv)
 
     def gather(self, layer: int, blocks: Tensor) -> Tensor:
         """Copy `blocks` (n,) out: (n, block_size * 2 * n_head * head_dim), which the next call may overwrite.

@@ -2,7 +2,8 @@
 
 Every module of assets/player (and of assets/lessons) is read once, after those that it imports;
 `import` lines and the word `export` go, so all share one scope. That asks two things of the modules,
-which are checked here: names at their top are used once, and they import from each other alone.
+which are checked here: names at their top are used once, and they import from each other alone. It takes
+some 40 ms, and a checkout plays without Node, which a bundler such as esbuild would need or bring.
 """
 
 from __future__ import annotations

@@ -127,7 +127,11 @@ class Ticket:
 
 
 class JobQueue:
-    """Runs tickets in the order in which they came, in one thread that never touches a page."""
+    """Runs tickets in the order in which they came, in one thread that never touches a page.
+
+    A daemon thread, and no ThreadPoolExecutor: Python waits for the threads of one at exit, so that a server which is
+    stopped would go on until its run is done.
+    """
 
     def __init__(self) -> None:
         self._queue: Queue[Ticket] = Queue()
