@@ -41,6 +41,13 @@ def test_a_point_of_a_chart_is_played_on_a_phone(chromium: sync_api.Browser, add
     page.get_by_test_id("stSidebarCollapseButton").locator("button").click()
     charts = page.get_by_test_id("stVegaLiteChart")
     expect(charts).to_have_count(4, timeout=SECONDS)
+    charts.first.hover()
+    toolbar = page.get_by_test_id("stElementToolbar").first
+    expect(toolbar).to_be_visible()
+    box, pills = toolbar.bounding_box(), page.get_by_test_id("stButtonGroup").first.bounding_box()
+    assert box
+    assert pills
+    assert box["y"] >= pills["y"] + pills["height"], "the toolbar of a chart covers a pill"
     point = charts.first.locator("path[aria-label*='policy: chunked'][aria-label*='load: 32;']")
     point.click(force=True, timeout=SECONDS)
     expect(watched.player.locator(".mb-lane .mb-policy").first).to_have_text("chunked", timeout=SECONDS)
