@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,8 @@ from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import record, requests_of
 
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -28,27 +32,28 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def export(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "minibatch", "export", *map(str, arguments)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+@pytest.fixture
+def export(folder: Path, inside: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`export("runs/long.mbr", "--to", "csv")`: the command, in that folder."""
+    monkeypatch.chdir(folder)
+    return partial(inside, "export")
 
 
 def names_of_processes(trace: bytes) -> list[str]:
     return [e["args"]["name"] for e in json.loads(trace)["traceEvents"] if e["name"] == "process_name"]
 
 
-def test_a_trace_lies_in_the_current_folder(folder):
-    done = export(folder, "runs/long.mbr", "--to", "perfetto")
+def test_a_trace_lies_in_the_current_folder(folder, export):
+    done = export("runs/long.mbr", "--to", "perfetto")
     assert done.returncode == 0, done.stderr
     path = folder / "long.trace.json"
     assert done.stdout == f"long.trace.json  {path.stat().st_size / 1000:.0f} kB\n"
     assert names_of_processes(path.read_bytes()) == [f"{name} (modelled)" for name in POLICIES]
 
 
-def test_the_tables_have_a_column_a_policy_and_a_row_a_request(folder):
-    assert export(folder, "runs/long.mbr", "--to", "csv").returncode == 0
-    assert export(folder, "runs/long.mbr", "--to", "csv", "--requests").returncode == 0
+def test_the_tables_have_a_column_a_policy_and_a_row_a_request(folder, export):
+    assert export("runs/long.mbr", "--to", "csv").returncode == 0
+    assert export("runs/long.mbr", "--to", "csv", "--requests").returncode == 0
     with (folder / "long.csv").open(newline="", encoding="utf-8") as file:
         (duration, *_) = csv.DictReader(file)
     assert duration["metric"] == "duration"
@@ -62,8 +67,8 @@ def test_the_tables_have_a_column_a_policy_and_a_row_a_request(folder):
         ]
 
 
-def test_some_policies_to_a_chosen_path(folder):
-    done = export(folder, "runs/long.mbr", "--to", "perfetto", "--policies", "chunked", "static", "--out", "a.json")
+def test_some_policies_to_a_chosen_path(folder, export):
+    done = export("runs/long.mbr", "--to", "perfetto", "--policies", "chunked", "static", "--out", "a.json")
     assert done.returncode == 0, done.stderr
     assert names_of_processes((folder / "a.json").read_bytes()) == ["chunked (modelled)", "static (modelled)"]
 
@@ -86,10 +91,10 @@ def test_some_policies_to_a_chosen_path(folder):
         (["runs/long.mbr"], "--to"),
     ],
 )
-def test_bad_input_gets_one_sentence_and_writes_nothing(folder, arguments, says):
+def test_bad_input_gets_one_sentence_and_writes_nothing(folder, export, arguments, says):
     (folder / "notes.txt").write_text("hello")
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    done = export(folder, *arguments)
+    done = export(*arguments)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     last = done.stderr.strip().splitlines()[-1]
