@@ -2,16 +2,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: app test test-fast verify lint bench recordings values screenshots clean
+.PHONY: app test test-fast tests verify lint bench recordings values screenshots clean
 
 app: $(VENV)/.app  ## open the page
 	$(BIN)/streamlit run app.py
 
-test: $(VENV)/.test lint  ## linters and all tests, two at a time: those in a browser mostly wait
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder  # tests/conftest.py has them in order
 
-test-fast: $(VENV)/.test  ## the tests that need no browser and are quick
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not browser and not slow"
+test: $(VENV)/.test  ## linters, and beside them all tests
+	$(MAKE) -j 2 lint tests
+
+test-fast: $(VENV)/.test  ## the tests that need neither a browser nor many seconds
+	$(PYTEST) -m "not browser and not slow" --hypothesis-profile=fast
+
+tests: $(VENV)/.test
+	$(PYTEST)
 
 verify: $(VENV)/.test  ## every token of 200 random workloads against transformers
 	$(BIN)/python -m pytest tests/engine/test_tokens.py --hypothesis-profile=verify

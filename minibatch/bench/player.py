@@ -207,6 +207,7 @@ class Bench:
         for count in range(times):
             self.page.emulate_media(color_scheme="dark" if count % 2 == 0 else "light")
             self.ask(_REPLACE)
+            self._wait(_DRAWN)
         self.page.wait_for_timeout(500)
 
     def rerun(self, times: int) -> None:

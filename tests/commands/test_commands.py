@@ -51,6 +51,7 @@ def fails(done: subprocess.CompletedProcess[str], says: str) -> None:
     assert says in last, done.stderr
 
 
+@pytest.mark.slow
 def test_chat_shows_continuous_beating_static(recorded):
     runs = {run["policy"]: run["metrics"] for run in recorded[1]["runs"]}
     assert list(runs) == ["static", "dynamic", "continuous", "chunked"]
@@ -61,6 +62,7 @@ def test_chat_shows_continuous_beating_static(recorded):
     assert runs["continuous"]["padding_tokens"] == 0
 
 
+@pytest.mark.slow
 def test_json_has_the_keys_that_vllms_benchmark_writes(recorded):
     for run in recorded[1]["runs"]:
         assert {"policy", "clock", "device", "model", "metrics"} <= set(run)
@@ -75,6 +77,7 @@ def test_json_has_the_keys_that_vllms_benchmark_writes(recorded):
         assert run["metrics"]["completed"] == 32
 
 
+@pytest.mark.slow
 def test_a_recording_can_be_shown_and_validated(recorded, minibatch):
     path, numbers = recorded
     assert json.loads(minibatch("show", path, "--json").stdout) == numbers
@@ -87,6 +90,7 @@ def test_a_recording_can_be_shown_and_validated(recorded, minibatch):
     assert "whole" in validated.stdout
 
 
+@pytest.mark.slow
 def test_all_policies_wrote_the_same_text(recorded):
     runs = load(recorded[0])
     texts = [[request.pieces for request in run.requests] for run in runs]
@@ -95,6 +99,7 @@ def test_all_policies_wrote_the_same_text(recorded):
         assert same >= len(other) - 1  # float32: two logits may tie within rounding
 
 
+@pytest.mark.slow
 def test_identical_prompts_let_static_look_fine(minibatch):
     done = minibatch("compare", "--scenario", "identical", "--policies", "static", "continuous", "--json")
     static, continuous = (run["metrics"] for run in json.loads(done.stdout)["runs"])
@@ -111,6 +116,7 @@ def test_a_long_document_stalls_continuous_and_not_chunked(minibatch):
     assert chunked["p99_itl_ms"] < continuous["p99_itl_ms"]
 
 
+@pytest.mark.slow
 def test_a_modelled_run_is_repeatable_bit_for_bit(minibatch, tmp_path):
     files = [tmp_path / name for name in ("a.mbr", "b.mbr")]
     for file in files:
@@ -121,6 +127,7 @@ def test_a_modelled_run_is_repeatable_bit_for_bit(minibatch, tmp_path):
     assert sum("preempted" in reason.code for _, reason in load(files[0])[2].each_reason()) > 0
 
 
+@pytest.mark.slow
 def test_run_streams_the_text(minibatch):
     done = minibatch("run", "--prompt", "Once upon a time", "--prompt", "The fox said", "--max-tokens", "12")
     assert done.returncode == 0, done.stderr
@@ -128,6 +135,7 @@ def test_run_streams_the_text(minibatch):
     assert "r1" in done.stdout
 
 
+@pytest.mark.slow
 def test_requests_from_a_file(minibatch, tmp_path):
     path = tmp_path / "requests.jsonl"
     path.write_text(
@@ -137,6 +145,7 @@ def test_requests_from_a_file(minibatch, tmp_path):
     assert json.loads(done.stdout)["runs"][0]["metrics"]["total_output_tokens"] <= 8
 
 
+@pytest.mark.slow
 def test_verify_finds_every_token_equal(minibatch):
     done = minibatch("verify", "--seed", "3")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -190,6 +199,7 @@ def test_bad_input_gets_one_sentence(inside, arguments, says):
     fails(inside(*arguments), says)
 
 
+@pytest.mark.slow
 def test_a_truncated_recording_gets_one_sentence(recorded, minibatch, tmp_path):
     path = tmp_path / "cut.mbr"
     path.write_bytes(recorded[0].read_bytes()[:-100])
@@ -197,6 +207,7 @@ def test_a_truncated_recording_gets_one_sentence(recorded, minibatch, tmp_path):
     fails(minibatch("validate", path), "cut short")
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_recorded(environment, tmp_path):
     path = tmp_path / "cut.mbr"
     arguments = ["run", "--prompt", "Once upon a time", "--max-tokens", "900", "--out", str(path)]

@@ -34,6 +34,7 @@ def test_published_modelled_reasons_and_assumptions_are_printed(inside) -> None:
     assert "Off: modelled and published are more than 30\N{NO-BREAK SPACE}% apart." in done.stdout
 
 
+@pytest.mark.slow
 def test_the_numbers_are_the_same_every_time_and_others_for_another_seed(inside) -> None:
     first, again, other = (inside("reproduce", "kv-share", "--json", "--seed", seed).stdout for seed in (3, 3, 4))
     assert first == again

@@ -49,7 +49,12 @@ def assert_equal(one: RunSummary, other: RunSummary) -> None:
             assert np.array_equal(mine, theirs), name
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+QUICK = "processes"
+
+
+@pytest.mark.parametrize(
+    "backend", [QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in BACKENDS if name != QUICK)]
+)
 def test_every_executor_gives_the_same_bit_for_bit(backend: Backend) -> None:
     """Processes of this machine, and a local cluster of Dask and of Ray."""
     with executor_of(backend, 2) as executor:

@@ -52,6 +52,7 @@ def test_float64_tokens_equal_those_of_transformers(reference, device):
     assert preempted > 0, "no workload ran out of KV blocks: nothing was tried of preemption"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", DEVICES)
 def test_float32_tokens_differ_only_where_logits_tie(reference, device):
     copy = GPT2LMHeadModel(reference.config).eval()

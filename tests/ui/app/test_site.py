@@ -27,6 +27,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_the_lessons_and_the_room_are_sound() -> None:
     """Here and not beside the other tests of the check: the site below takes the same runs."""
     for path, problems in (*check_lessons(), *check_room()):
