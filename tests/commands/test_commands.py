@@ -108,6 +108,7 @@ def test_identical_prompts_let_static_look_fine(minibatch):
     assert static["num_iterations"] <= continuous["num_iterations"]
 
 
+@pytest.mark.slow
 def test_a_long_document_stalls_continuous_and_not_chunked(minibatch):
     done = minibatch(
         "compare", "--scenario", "long-document", "--policies", "continuous", "chunked", "--clock", "modelled", "--json"

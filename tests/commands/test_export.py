@@ -8,11 +8,12 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from minibatch.__main__ import main
 from minibatch.analysis.exports import trace_file
 from minibatch.analysis.metrics import compute_metrics
 from minibatch.paths import ROOT
@@ -20,6 +21,8 @@ from minibatch.recording.storage import load, save
 from minibatch.scheduling import POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from tests.helpers import record, requests_of
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
@@ -31,18 +34,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def export(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "minibatch", "export", *map(str, arguments)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+@pytest.fixture
+def export(folder: Path, inside: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`export("runs/long.mbr", "--to", "csv")`: the command, in that folder."""
+    monkeypatch.chdir(folder)
+    return partial(inside, "export")
 
 
 def names_of_processes(trace: bytes) -> list[str]:
     return [e["args"]["name"] for e in json.loads(trace)["traceEvents"] if e["name"] == "process_name"]
 
 
-def test_a_trace_lies_in_the_current_folder(folder):
-    done = export(folder, "runs/long.mbr", "--to", "perfetto")
+def test_a_trace_lies_in_the_current_folder(folder, export):
+    done = export("runs/long.mbr", "--to", "perfetto")
     assert done.returncode == 0, done.stderr
     path = folder / "long.trace.json"
     events = len(json.loads(path.read_bytes())["traceEvents"])
@@ -51,30 +55,28 @@ def test_a_trace_lies_in_the_current_folder(folder):
 
 
 @pytest.mark.parametrize("arguments", [["--gzip"], ["--out", "long.trace.json.gz"]])
-def test_a_trace_is_gzipped_where_it_is_asked_for_or_its_name_says_so(folder, arguments):
-    assert export(folder, "runs/long.mbr", "--to", "perfetto").returncode == 0
-    done = export(folder, "runs/long.mbr", "--to", "perfetto", *arguments)
+def test_a_trace_is_gzipped_where_it_is_asked_for_or_its_name_says_so(folder, export, arguments):
+    assert export("runs/long.mbr", "--to", "perfetto").returncode == 0
+    done = export("runs/long.mbr", "--to", "perfetto", *arguments)
     assert done.returncode == 0, done.stderr
     data = (folder / "long.trace.json").read_bytes()
     assert gzip.decompress((folder / "long.trace.json.gz").read_bytes()) == data
     assert f"({len(data) / 1000:.0f} kB unpacked)" in done.stdout
 
 
-def test_a_trace_too_large_for_perfetto_is_refused_unless_a_part_is_asked_for(folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
+def test_a_trace_too_large_for_perfetto_is_refused_unless_a_part_is_asked_for(folder, export, monkeypatch):
     monkeypatch.setattr(trace_file, "MOST_BYTES", 1000)
-    command = ["export", "runs/long.mbr", "--to", "perfetto"]
-    assert main(command) == 2
-    said = capsys.readouterr().err
-    assert all(option in said for option in ("--from-s", "--to-s", "--gzip", "--counters-only"))
+    refused = export("runs/long.mbr", "--to", "perfetto")
+    assert refused.returncode == 2
+    assert all(option in refused.stderr for option in ("--from-s", "--to-s", "--gzip", "--counters-only"))
     assert not list(folder.glob("*.json*"))
     for part in (["--gzip"], ["--to-s", "0.002"], ["--from-s", "0.001"], ["--counters-only"]):
-        assert main([*command, *part]) == 0
+        assert export("runs/long.mbr", "--to", "perfetto", *part).returncode == 0
 
 
-def test_the_tables_have_a_column_a_policy_and_a_row_a_request(folder):
-    assert export(folder, "runs/long.mbr", "--to", "csv").returncode == 0
-    assert export(folder, "runs/long.mbr", "--to", "csv", "--requests").returncode == 0
+def test_the_tables_have_a_column_a_policy_and_a_row_a_request(folder, export):
+    assert export("runs/long.mbr", "--to", "csv").returncode == 0
+    assert export("runs/long.mbr", "--to", "csv", "--requests").returncode == 0
     with (folder / "long.csv").open(newline="", encoding="utf-8") as file:
         (duration, *_) = csv.DictReader(file)
     assert duration["metric"] == "duration"
@@ -88,8 +90,8 @@ def test_the_tables_have_a_column_a_policy_and_a_row_a_request(folder):
         ]
 
 
-def test_some_policies_to_a_chosen_path(folder):
-    done = export(folder, "runs/long.mbr", "--to", "perfetto", "--policies", "chunked", "static", "--out", "a.json")
+def test_some_policies_to_a_chosen_path(folder, export):
+    done = export("runs/long.mbr", "--to", "perfetto", "--policies", "chunked", "static", "--out", "a.json")
     assert done.returncode == 0, done.stderr
     assert names_of_processes((folder / "a.json").read_bytes()) == ["chunked (modelled)", "static (modelled)"]
 
@@ -118,10 +120,10 @@ def test_some_policies_to_a_chosen_path(folder):
         (["runs/long.mbr"], "--to"),
     ],
 )
-def test_bad_input_gets_one_sentence_and_writes_nothing(folder, arguments, says):
+def test_bad_input_gets_one_sentence_and_writes_nothing(folder, export, arguments, says):
     (folder / "notes.txt").write_text("hello")
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    done = export(folder, *arguments)
+    done = export(*arguments)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     last = done.stderr.strip().splitlines()[-1]
