@@ -53,11 +53,13 @@ def fails(done: subprocess.CompletedProcess[str], says: str) -> None:
 
 @pytest.mark.slow
 def test_chat_shows_continuous_beating_static(recorded):
+    """By what the schedule decides: its times are measured, here beside other tests."""
     runs = {run["policy"]: run["metrics"] for run in recorded[1]["runs"]}
     assert list(runs) == ["static", "dynamic", "continuous", "chunked"]
     for better in ("continuous", "chunked"):
-        assert runs[better]["output_throughput"] > runs["static"]["output_throughput"]
-        assert runs[better]["mean_ttft_ms"] < runs["static"]["mean_ttft_ms"]
+        assert runs[better]["total_output_tokens"] == pytest.approx(runs["static"]["total_output_tokens"], rel=0.05)
+        assert runs[better]["num_iterations"] < runs["static"]["num_iterations"]
+        assert runs[better]["slot_padding"] == 0 < runs["static"]["slot_padding"]
     assert runs["static"]["padding_tokens"] > 0
     assert runs["continuous"]["padding_tokens"] == 0
 
