@@ -9,8 +9,7 @@ app: $(VENV)/.app  ## open the page
 
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder  # tests/conftest.py has them in order
 
-test: $(VENV)/.test  ## linters, and beside them all tests
-	$(MAKE) -j 2 lint tests
+test: lint tests  ## linters and all tests, two at a time: those in a browser mostly wait
 
 test-fast: $(VENV)/.test  ## the tests that need neither a browser nor many seconds
 	$(PYTEST) -m "not browser and not slow" --hypothesis-profile=fast
