@@ -88,7 +88,7 @@ def _numbers(fitted: Calibration) -> dict[str, Any]:
 
 def _print(fitted: Calibration) -> None:
     ceilings, console = fitted.ceilings, Console()
-    print(f"measured on {ceilings.device}, {ceilings.dtype}")
+    print(f"{ceilings.device}, {ceilings.dtype}, {ceilings.source}")
     print(f"  matrix products  {ceilings.flops_per_s / 1e9:10.3g} GFLOP/s")
     print(f"  memory reads     {ceilings.bytes_per_s / 1e9:10.3g} GB/s")
     print(f"  ridge            {ceilings.ridge:10.3g} FLOP/byte")

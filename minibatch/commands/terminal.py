@@ -18,6 +18,7 @@ from rich.text import Text
 
 from minibatch.analysis.load_advice import too_little_load
 from minibatch.analysis.metrics import Metrics, compute_metrics
+from minibatch.analysis.provenance import machine_in_words
 from minibatch.analysis.shown_metrics import ROWS, best_of_row, headlines, requests_in_words
 from minibatch.recording.schema import Recording
 
@@ -49,7 +50,7 @@ def describe(recording: Recording, runs: Sequence[Metrics]) -> str:
     """One line: what ran on what, measured or modelled, and how many requests; `runs` are all that are compared."""
     header = recording.header
     return (
-        f"{header.clock} on {header.device} · model {header.model} · {header.dtype} · "
+        f"{machine_in_words(header)} · model {header.model} · {header.dtype} · "
         f"{header.scenario}, seed {header.seed} · {requests_in_words(len(recording.requests), runs)}"
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minibatch.analysis.counted_work import check_counted_work
+from minibatch.analysis.counted_work import check_counted_work, check_modelled_times
 from minibatch.analysis.ledger import request_ledger, slot_ledger
 from minibatch.analysis.timeline import Timeline
 from minibatch.recording.schema import Recording
@@ -28,8 +28,7 @@ def execute(options: argparse.Namespace) -> int:
         try:
             recordings = load(path)
             for recording in recordings:
-                check_ledgers(recording)
-                check_counted_work(recording)
+                _recount(path, recording)
         except (ValueError, OSError) as error:
             from minibatch.commands.terminal import fail
 
@@ -40,13 +39,21 @@ def execute(options: argparse.Namespace) -> int:
     return status
 
 
+def _recount(path: Path, recording: Recording) -> None:
+    try:
+        check_ledgers(recording)
+        check_counted_work(recording)
+        check_modelled_times(recording)
+    except ValueError as error:
+        raise RecordingError(f"{path}: {recording.header.policy}: {error}") from error
+
+
 def check_ledgers(recording: Recording) -> None:
     """Whether the ledgers of `recording` sum as they must; RecordingError if they don't."""
     timeline = Timeline(recording)
-    policy = recording.header.policy
     done = timeline.completed
     total = np.sum(list(request_ledger(timeline).values()), axis=0)
     if (total[done] != (timeline.last_token_ns - timeline.arrival_ns)[done]).any():
-        raise RecordingError(f"{policy}: the ledger of a request does not sum to its E2E")
+        raise RecordingError("the ledger of a request does not sum to its E2E")
     if (np.sum(list(slot_ledger(timeline).values()), axis=0) != recording.end_ns).any():
-        raise RecordingError(f"{policy}: the ledger of a slot does not sum to the makespan")
+        raise RecordingError("the ledger of a slot does not sum to the makespan")

@@ -31,7 +31,7 @@ class Ceilings:
         bytes_per_s: peak of reading device memory, bytes/s, of all devices together.
         device: in words.
         dtype: of the matrix products.
-        source: where the numbers are from: "measured on this machine", or a data sheet.
+        source: where the numbers are from: measured, with the date, or a data sheet.
         memory_bytes: device memory, bytes, of all devices together; None where nothing says.
         num_devices: tensor-parallel devices.
         link_bytes_per_s: what each device can send to the others, bytes/s, one direction; more

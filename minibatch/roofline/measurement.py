@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import date
 from functools import partial
 
 import torch
@@ -20,10 +21,15 @@ _CUDA_PRODUCTS = ((4096, 4096, 4096), (8192, 8192, 8192))
 _CPU_READ_BYTES = 512 * 2**20  # more than any last-level cache that one CPU has of its own
 _CUDA_READ_BYTES = 2 * 2**30
 _SECONDS_A_KERNEL = 0.8
+_QUIET = 0.85
+"""Products keep all threads busy: with a smaller share of their time on a core, other programs had the rest."""
+
+BUSY = " while other programs took part of the processor"
+"""How a source ends that was measured on a busy machine."""
 
 
 def measure_ceilings(device: torch.device | str, dtype: str, progress: Progress | None = None) -> Ceilings:
-    """Measure both ceilings; about four seconds on a CPU.
+    """Measure both ceilings; about four seconds on a CPU. `source` says when, and whether anything disturbed it.
 
     FLOP/s: the best matrix product in `dtype`. Bytes/s: the best of summing, and of multiplying
     with a vector, an array larger than the caches, as decoding reads weights.
@@ -35,6 +41,7 @@ def measure_ceilings(device: torch.device | str, dtype: str, progress: Progress 
     report = progress or (lambda done: None)
     is_cuda = where.type == "cuda"
     products = _CUDA_PRODUCTS if is_cuda else _CPU_PRODUCTS
+    began, began_cpu = time.perf_counter(), time.process_time()
     with torch.inference_mode():
         flops = 0.0
         for i, (m, k, n) in enumerate(products):
@@ -42,6 +49,7 @@ def measure_ceilings(device: torch.device | str, dtype: str, progress: Progress 
             seconds = _best_seconds(partial(torch.mm, a, b), where)
             flops = max(flops, 2 * m * n * k / seconds)
             report((i + 1) / (len(products) + 2))
+        cores = (time.process_time() - began_cpu) / (time.perf_counter() - began)
         rows = (_CUDA_READ_BYTES if is_cuda else _CPU_READ_BYTES) // kind.itemsize // 4096
         matrix = torch.ones(rows, 4096, dtype=kind, device=where)
         vector = torch.ones(4096, dtype=kind, device=where)
@@ -55,6 +63,7 @@ def measure_ceilings(device: torch.device | str, dtype: str, progress: Progress 
         bytes_per_s=num_bytes / min(by_sum, by_product),
         device=describe(where),
         dtype=dtype,
+        source=f"measured on {date.today()}{BUSY if not is_cuda and cores < _QUIET * torch.get_num_threads() else ''}",
     )
 
 

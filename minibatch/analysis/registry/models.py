@@ -25,6 +25,9 @@ _OUTER = ("dtype", "torch_dtype", "tie_word_embeddings", "quantization_config")
 """Keys of a multimodal model that hold for the part that writes text."""
 _TEXT_PARTS = {"gemma3": "gemma3_text", "llava": "llama", "llava_next": "llama", "mistral3": "mistral"}
 """The `model_type` of the part that writes text, where its config leaves it out."""
+_AT_LEAST_ONE = ("n_layer", "n_embd", "n_head", "n_kv_head", "vocab_size", "n_inner", "n_positions")
+_SIZES = ("n_", "num_", "hidden_size", "intermediate_size", "vocab_size", "max_position", "ffn_", "head_dim", "seq_len")
+"""How keys of a config.json begin that hold sizes."""
 _SMALLEST_ACTIVATION = 2
 """Bytes: weights and KV are kept in fewer, and computed with in 16 bits."""
 
@@ -160,9 +163,12 @@ def is_config(name: str) -> bool:
 
 def model_of_config(path: Path) -> Model:
     """The model of a config.json, or of the folder that holds it; ValueError as `shape_of_config`."""
-    config = _completed(_read(path))
-    model = Model(str(path), f"{path}", datetime.now(UTC).date(), "primary", config)
-    model.shape()
+    try:
+        config = _completed(_read(path))
+        model = Model(str(path), f"{path}", datetime.now(UTC).date(), "primary", config)
+        model.shape()
+    except ValueError as error:
+        raise ValueError(str(error) if str(path) in str(error) else f"{path}: {error}") from error
     return model
 
 
@@ -184,6 +190,8 @@ def _completed(config: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return AutoConfig.for_model(kind, **given).to_dict() | kept
     except Exception as error:  # transformers raises many kinds
+        if _bad_sizes(given):
+            raise ValueError(_no_sizes(given)) from error
         raise ValueError(f"its config.json is not one of a {kind} ({' '.join(str(error).split())[:160]})") from error
 
 
@@ -215,15 +223,33 @@ def _shape(config: Mapping[str, Any], weight_dtype: str, kv_dtype: str | None) -
     except KeyError as error:
         raise ValueError(f"its config.json has no {error.args[0]}: get a complete copy") from error
     except (TypeError, ZeroDivisionError) as error:
-        raise ValueError("its config.json has sizes that are no whole numbers: get a complete copy") from error
-    counts = [size for name, size in sizes.items() if name not in ("tied", "has_biases", "head_dim")]
-    if not all(type(count) is int and count >= 0 for count in counts) or not sizes["n_head"] or not sizes["n_kv_head"]:
-        raise ValueError("its config.json has sizes that are no whole numbers: get a complete copy")
+        raise ValueError(_no_sizes(config)) from error
+    counts = {name: size for name, size in sizes.items() if name not in ("tied", "has_biases", "head_dim")}
+    if not all(type(count) is int and count >= (name in _AT_LEAST_ONE) for name, count in counts.items()):
+        raise ValueError(_no_sizes(config))
     return ModelShape(**sizes, **elements)
+
+
+def _bad_sizes(config: Mapping[str, Any]) -> str:
+    """The keys of a config.json that hold sizes and no positive whole number; "" where none does."""
+    bad = [
+        f"{key} is {config[key]!r}"
+        for key in sorted(config)
+        if key.startswith(_SIZES) and not (type(config[key]) is int and config[key] > 0)
+        if config[key] is not None and not isinstance(config[key], bool)
+    ]
+    return ", ".join(bad)[:160]
+
+
+def _no_sizes(config: Mapping[str, Any]) -> str:
+    said = _bad_sizes(config)
+    return f"its config.json has sizes that are not positive whole numbers{said and f' ({said})'}: get a complete copy"
 
 
 def _unknown(kind: object) -> str:
     known = f"choose one of type {', '.join(FAMILIES)}"
+    if kind is None:
+        return f"its config.json has no model_type, which says how the model is built: {known}"
     if isinstance(kind, str) and kind in REFUSED:
         return f"a model of type {kind!r} can't be modelled: {REFUSED[kind]}; {known}"
     return f"models of type {kind!r} are not known here: {known}"

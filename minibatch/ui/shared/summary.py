@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from minibatch.analysis.formats import plural
+from minibatch.analysis.provenance import machine_in_words
 from minibatch.recording.schema import Header, Recording
 from minibatch.workload.scenarios import SCENARIOS
 from minibatch.workload.traces import FORMATS
@@ -62,7 +63,7 @@ def rejected_in_words(recordings: Sequence[Recording]) -> str:
 
 def provenance(header: Header) -> str:
     """Where the numbers come from, in the words that captions use."""
-    return f"{header.clock} on {header.device}, model {header.model} in {header.dtype}"
+    return f"{machine_in_words(header)}, model {header.model} in {header.dtype}"
 
 
 def provenances(recordings: Sequence[Recording]) -> str:

@@ -124,11 +124,13 @@ def test_what_a_config_leaves_out_has_transformers_defaults() -> None:
     [
         ({"model_type": "bert"}, "models of type 'bert' are not known here: choose one of type gpt2, opt"),
         ({"model_type": "mamba"}, "it keeps states in place of KV"),
-        ({}, "models of type None are not known here"),
+        ({}, "its config.json has no model_type"),
         ({"model_type": "gpt_oss"}, "can't be modelled: its tokens choose among experts"),
         ({"model_type": "deepseek_v3"}, "its KV is a compressed one"),
         ({"model_type": "llama", "num_hidden_layers": "many"}, "its config.json"),
-        ({"model_type": "llama", "num_attention_heads": 0}, "its config.json"),
+        ({"model_type": "llama", "num_attention_heads": 0}, "num_attention_heads is 0"),
+        ({"model_type": "llama", "hidden_size": -5}, "hidden_size is -5"),
+        ({"model_type": "gpt2", "n_layer": -1}, "n_layer is -1"),
         ({"model_type": "opt", "hidden_size": 1024, "word_embed_proj_dim": 512}, "projected embeddings"),
     ],
 )
@@ -144,13 +146,17 @@ def test_a_file_that_is_no_config_gets_a_sentence(tmp_path: Path) -> None:
             shape_of_config(tmp_path)
     with pytest.raises(ValueError, match="can't be read"):
         shape_of_config(tmp_path / "none")
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"model_type": "llama", "hidden_size": -5}))
+    with pytest.raises(ValueError, match=re.escape(f"{path}: its config.json has sizes") + ".*hidden_size is -5"):
+        find_model(str(path))
 
 
 @pytest.mark.parametrize(
     ("before", "after", "says"),
     [
         ("n_layer = 12\n", "", "[gpt2] its config.json has no n_layer"),
-        ("n_layer = 12\n", "n_layer = 12.5\n", "no whole numbers"),
+        ("n_layer = 12\n", "n_layer = 12.5\n", "not positive whole numbers (n_layer is 12.5)"),
         ('model_type = "gpt2"', 'model_type = "bert"', "models of type 'bert'"),
         ("checked = 2026-11-29", 'checked = "today"', "[gpt2] checked"),
         ("checked = 2026-11-29", "", "has no checked"),

@@ -39,10 +39,13 @@ def test_bench_sees_when_a_page_answers(
     chromium: sync_api.Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench_pages, "VISITS", 1)
-    busy = "<script>const end = performance.now() + 200; while (performance.now() < end);</script>"
+    # In a task of its own: of the one that loads the page, a browser may have measured but a part.
+    wait = "const end = performance.now() + 200; while (performance.now() < end);"
+    busy = f"<script>setTimeout(() => {{ {wait} }});</script>"
     card = "<section class='mbl-card'><button disabled>Up</button><button>Down</button></section>"
     (tmp_path / "lesson.html").write_text(f"<!doctype html>{busy}{card}", encoding="utf-8")
     ((name, opening),) = bench_pages.openings(chromium, tmp_path)
     assert name == "lesson"
     assert opening.longest >= 200
-    assert opening.usable > 200
+    assert opening.quiet >= opening.longest
+    assert opening.usable > 0
