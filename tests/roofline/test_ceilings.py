@@ -86,9 +86,8 @@ def test_a_measurement_says_when_and_whether_it_was_disturbed(
     monkeypatch.setattr(measurement, "_CPU_READ_BYTES", 2**24)
     wall = itertools.count()
     monkeypatch.setattr(measurement.time, "perf_counter", lambda: float(next(wall)))
-    now = measurement.time.perf_counter
     monkeypatch.setattr(
-        measurement.time, "process_time", lambda began=now(): share * torch.get_num_threads() * (now() - began)
+        measurement.time, "process_time", lambda: share * torch.get_num_threads() * measurement.time.perf_counter()
     )
     source = measurement.measure_ceilings("cpu", "float32").source
     assert source == f"measured on {date.today()}{measurement.BUSY if is_busy else ''}"
