@@ -23,9 +23,7 @@ _CUDA_READ_BYTES = 2 * 2**30
 _SECONDS_A_KERNEL = 0.8
 _QUIET = 0.85
 """Products keep all threads busy: with a smaller share of their time on a core, other programs had the rest."""
-
-BUSY = " while other programs took part of the processor"
-"""How a source ends that was measured on a busy machine."""
+_BUSY = " while other programs took part of the processor"
 
 
 def measure_ceilings(device: torch.device | str, dtype: str, progress: Progress | None = None) -> Ceilings:
@@ -63,7 +61,7 @@ def measure_ceilings(device: torch.device | str, dtype: str, progress: Progress 
         bytes_per_s=num_bytes / min(by_sum, by_product),
         device=describe(where),
         dtype=dtype,
-        source=f"measured on {date.today()}{BUSY if not is_cuda and cores < _QUIET * torch.get_num_threads() else ''}",
+        source=f"measured on {date.today()}{_BUSY if not is_cuda and cores < _QUIET * torch.get_num_threads() else ''}",
     )
 
 

@@ -13,12 +13,9 @@ from minibatch.reading.values import parse_json
 from minibatch.recording.storage import write_atomically
 from minibatch.roofline.ceilings import Ceilings, Progress, cache_name, default_cache_dir
 from minibatch.roofline.devices import describe, to_device
-from minibatch.roofline.measurement import BUSY, measure_ceilings
+from minibatch.roofline.measurement import measure_ceilings
 
 _VERSION = 2  # 1 had no date
-
-_DISTURBED: dict[tuple[str, str], Ceilings] = {}
-"""Measured while other programs ran: slower than this machine is, so not remembered for longer than the process."""
 
 
 def load_or_measure(
@@ -35,20 +32,15 @@ def load_or_measure(
 
     Measurements are kept as JSON in `cache_dir`, by default $XDG_CACHE_HOME/minibatch or
     ~/.cache/minibatch. A file that can't be read is measured again; one that can't be written is
-    only not remembered. What was measured while other programs ran serves this process alone.
+    only not remembered.
     """
     words = describe(to_device(device))
     path = (cache_dir or default_cache_dir()) / f"ceilings-{cache_name(words, dtype)}.json"
     found = None if anew else _read(path)
     if found is not None and (found.device, found.dtype) == (words, dtype):
         return found
-    if not anew and (words, dtype) in _DISTURBED:
-        return _DISTURBED[words, dtype]
     ceilings = replace(measure_ceilings(device, dtype, progress), device=words)
-    if ceilings.source.endswith(BUSY):
-        _DISTURBED[words, dtype] = ceilings
-    else:
-        _write(path, ceilings)
+    _write(path, ceilings)
     return ceilings
 
 

@@ -1,4 +1,7 @@
-"""Ten thousand hostile files: each is used or ends in one sentence, in 2 s of CPU time and 500 MB; see `worker`."""
+"""Ten thousand hostile files: each is used or ends in one sentence, in 2 s of CPU time and 500 MB; see `worker`.
+
+With --hypothesis-profile=fast there are fewer, as there are fewer examples of other random tests.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from minibatch.__main__ import main
 from minibatch.learning.check import check_lessons
@@ -18,18 +22,18 @@ from tests.hostile.kinds import KINDS
 
 ROOT = Path(__file__).parents[2]
 FEW = {"recordings": 150, "lessons": 60, "traces": 600, "requests": 600}
-MANY = {"recordings": 2000, "lessons": 1000, "traces": 4000, "requests": 3000}
+ALL = {"recordings": 2000, "lessons": 1000, "traces": 4000, "requests": 3000}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("counts", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"])
-def test_a_hostile_file_is_used_or_ends_in_one_sentence(kind: str, counts: dict[str, int], tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tests.hostile.worker", kind, str(counts[kind]), str(counts[kind]), str(tmp_path)]
+def test_a_hostile_file_is_used_or_ends_in_one_sentence(kind: str, tmp_path: Path) -> None:
+    count = (FEW if settings.get_current_profile_name() == "fast" else ALL)[kind]
+    command = [sys.executable, "-m", "tests.hostile.worker", kind, str(count), str(count), str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert lines[:-1] == [], "\n".join(lines[:5])
-    assert 0 < json.loads(lines[-1])["used"] < counts[kind]
+    assert 0 < json.loads(lines[-1])["used"] < count
 
 
 @pytest.mark.parametrize("place", ["/dev/zero", "a pipe", "a folder"])

@@ -21,8 +21,8 @@ __all__ = ["ROOT", "Watched", "app_server", "launched", "served"]
 @contextmanager
 def launched() -> Iterator[sync_api.Browser]:
     """Chromium. Skips the test on a machine without it, but never in CI."""
-    if not os.environ.get("CI") and not CHROMIUM.exists():
-        pytest.skip(f"there is no {CHROMIUM}")
+    if not os.environ.get("CI") and CHROMIUM is None:
+        pytest.skip("there is no Chromium in /usr/bin")
     with chromium() as browser:
         yield browser
 

@@ -20,7 +20,10 @@ from minibatch.ui.shared.sources import FOLDER_VARIABLE, recordings_folder
 if TYPE_CHECKING:  # of the tests' requirements, which the app does without
     from playwright import sync_api
 
-CHROMIUM = Path("/usr/bin/chromium")
+CHROMIUM = next(
+    (path for name in ("chromium-headless-shell", "chromium") if (path := Path("/usr/bin", name)).exists()), None
+)
+"""The one without windows takes a third less time, where there is one."""
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -38,8 +41,10 @@ def chromium() -> Iterator[sync_api.Browser]:
         from playwright import sync_api
     except ModuleNotFoundError:
         raise ValueError("playwright is not installed: pip install -r tests/requirements.txt") from None
-    if not CHROMIUM.exists():
-        raise ValueError(f"there is no {CHROMIUM}: install Chromium (Debian: apt-get install chromium)")
+    if CHROMIUM is None:
+        raise ValueError(
+            "there is no Chromium in /usr/bin: install it (Debian: apt-get install chromium-headless-shell)"
+        )
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         yield browser
