@@ -1,6 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+unexport PYTHONDONTWRITEBYTECODE  # without bytecode on disk, every process would compile the program anew
 
 .PHONY: app test test-fast tests verify lint bench recordings values screenshots clean
 

@@ -152,6 +152,7 @@ def run_in(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_policy_of_the_page_is_served_beside_the_others(followed: Path) -> None:
     machine = ["--clock", "modelled", "--accelerator", "H100", "--model", "llama-3.1-8b", "--json"]
     policies = ["--policies", "one-at-a-time", "continuous"]
@@ -162,6 +163,7 @@ def test_the_policy_of_the_page_is_served_beside_the_others(followed: Path) -> N
     assert alone["metrics"]["output_throughput"] < batched["metrics"]["output_throughput"] / 2
 
 
+@pytest.mark.slow
 def test_the_policy_of_the_page_is_in_the_app(followed: Path) -> None:
     shown = run_in(followed, "-c", SHOWN_IN_THE_APP)
     assert "'one-at-a-time']" in shown.replace("\\", "")  # labels are Markdown

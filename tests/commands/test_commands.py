@@ -232,6 +232,7 @@ def test_help_names_every_command(minibatch):
         assert command in text
 
 
+@pytest.mark.slow
 def test_importing_the_program_takes_no_torch():
     modules = "minibatch.scheduling, minibatch.recording.storage, minibatch.analysis.metrics"
     modules += ", minibatch.ui.compare.page, minibatch.ui.truth.page"

@@ -124,6 +124,7 @@ def test_bad_options_get_one_sentence(inside, arguments: list[str], says: str) -
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_rejected_requests_are_counted_where_the_means_stand(inside, tmp_path: Path) -> None:
     """A prompt of 2,000 tokens never fits a pool of 64 blocks of 16: the other two are served."""
     trace, kept, swept = (tmp_path / name for name in ("big.csv", "big.mbr", "big.parquet"))

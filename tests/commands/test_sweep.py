@@ -66,6 +66,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_goes_on_with_nothing_lost_or_done_twice(inside, tmp_path: Path) -> None:
     path = tmp_path / "sweep.parquet"
     arguments = [str(part) for part in (*LIGHT, "--out", path, "--policies", "chunked", "--rates", *range(1, 11))]

@@ -101,6 +101,7 @@ def test_a_summary_counts_those_who_stayed(workload, config, policy, leave):
     assert sorted(tally.outcome(True).requests["request"].tolist()) == stayed
 
 
+@pytest.mark.slow
 def test_an_abort_frees_what_the_request_held_wherever_it_was():
     """Two slots and few blocks, so that requests run, wait, are half prefilled and swapped out."""
     config = SchedulerConfig(

@@ -33,6 +33,7 @@ def outcomes(reference: GPT2LMHeadModel, seed: int, dtype: str, device: str) -> 
     return list(verify(workload, model, reference.to(device, kind)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", DEVICES)
 def test_float64_tokens_equal_those_of_transformers(reference, device):
     preempted = ways = 0

@@ -1,7 +1,4 @@
-"""Ten thousand hostile files: each is used or ends in one sentence, in 2 s of CPU time and 500 MB; see `worker`.
-
-With --hypothesis-profile=fast there are fewer, as there are fewer examples of other random tests.
-"""
+"""Ten thousand hostile files: each is used or ends in one sentence, in 2 s of CPU time and 500 MB; see `worker`."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from minibatch.__main__ import main
 from minibatch.learning.check import check_lessons
@@ -21,13 +17,13 @@ from minibatch.workload.traces import read_trace
 from tests.hostile.kinds import KINDS
 
 ROOT = Path(__file__).parents[2]
-FEW = {"recordings": 150, "lessons": 60, "traces": 600, "requests": 600}
-ALL = {"recordings": 2000, "lessons": 1000, "traces": 4000, "requests": 3000}
+COUNTS = {"recordings": 1200, "lessons": 500, "traces": 5000, "requests": 3300}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_hostile_file_is_used_or_ends_in_one_sentence(kind: str, tmp_path: Path) -> None:
-    count = (FEW if settings.get_current_profile_name() == "fast" else ALL)[kind]
+    count = COUNTS[kind]
     command = [sys.executable, "-m", "tests.hostile.worker", kind, str(count), str(count), str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()

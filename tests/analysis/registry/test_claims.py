@@ -93,6 +93,7 @@ def test_every_claim_is_used_or_says_why_it_is_there() -> None:
         assert (claim.id in used) != bool(claim.reason), f"{claim.id}: used, or with a reason"
 
 
+@pytest.mark.slow
 def test_what_has_a_claim_is_written_nowhere_else() -> None:
     """Neither as a number (989e12, 3_350_000_000_000) nor in words (989 TFLOP/s, 3.35 TB/s)."""
     values = {claim.value: claim.id for claim in hardware()}

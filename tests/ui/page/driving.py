@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import threading
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
@@ -22,6 +24,10 @@ from minibatch.ui.shared.jobs import Ticket
 from tests.ui.browser import ROOT
 
 SMALL = ROOT / "assets" / "recordings" / "long-document.mbr"
+
+
+# A new page of AppTest reads the metadata of every installed package, which a server does once.
+manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 
 
 class Engine:

@@ -148,6 +148,7 @@ def test_a_file_that_is_taken_away_has_a_name_that_any_system_takes(
     assert all(re.fullmatch(r"[\w.-]+", name) and "/" not in name for name in names)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bundled")
 def test_opening_the_app_imports_no_torch() -> None:
     program = (

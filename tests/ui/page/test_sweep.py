@@ -100,6 +100,7 @@ def table(app: AppTest, head: str) -> list[str]:
     return [re.sub(r"(<[^>]+>)+", "|", row).strip("|") for row in re.findall(r"<tr>.*?</tr>", shown)]
 
 
+@pytest.mark.slow
 def test_a_sweep_runs_in_processes_and_an_slo_is_judged_without_running_it_again() -> None:
     app = finished(ask(open_page()))
     assert notices(app) == []

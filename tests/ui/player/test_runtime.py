@@ -47,6 +47,7 @@ def test_an_unwritable_folder_is_no_error(calls: list[str], tmp_path: Path) -> N
     assert "vegaEmbed" in load_or_bundle(tmp_path / "file" / "below")
 
 
+@pytest.mark.slow
 def test_the_real_module_exports_what_the_player_imports(tmp_path: Path) -> None:
     text = load_or_bundle(tmp_path)
     assert text.rstrip().endswith("as vegaEmbed};")
