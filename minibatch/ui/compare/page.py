@@ -23,7 +23,7 @@ from minibatch.ui.player.component import parts_of, show_player
 from minibatch.ui.player.live_payload import LivePayload
 from minibatch.ui.player.payload import pack
 from minibatch.ui.shared import jobs
-from minibatch.ui.shared.engine_queue import POLL_S, engine_queue
+from minibatch.ui.shared.engine_queue import POLL_S, engine_queue, submit
 from minibatch.ui.shared.jobs import JobStatus, Ticket
 from minibatch.ui.shared.knobs import fork_knobs
 from minibatch.ui.shared.notices import Notice, show
@@ -178,14 +178,13 @@ def _submit(form: RunForm) -> Notice | None:
     if latest:
         latest.cancel()
     job = {**form.job, "config": SchedulerConfig(**form.knobs)}
-    st.session_state["ticket"] = engine_queue().submit(partial(jobs.run_on_engine, job))
+    st.session_state["ticket"] = submit(partial(jobs.run_on_engine, job))
     return None
 
 
 @st.fragment(run_every=POLL_S)
 def _poll(ticket: Ticket, policies: tuple[str, ...], link: Mapping[str, str] | None, look: Theme) -> None:
     """A run in progress: how far it is, and the player of what is recorded until now."""
-    ticket.seen()
     if ticket.finished:
         st.rerun()
     with st.container():
@@ -222,7 +221,7 @@ def _ask(shown: Shown, wish: Mapping[str, Any]) -> None:
     if latest:
         latest.cancel()
     run = fork_run(shown, wish)
-    st.session_state["fork"] = (shown.name, run, engine_queue().submit(run))
+    st.session_state["fork"] = (shown.name, run, submit(run))
 
 
 def _fork(shown: Shown, look: Theme) -> None:
@@ -246,7 +245,6 @@ def _fork_rejection(shown: Shown) -> None:
 
 @st.fragment(run_every=POLL_S)
 def _poll_fork(ticket: Ticket) -> None:
-    ticket.seen()
     if ticket.finished:
         st.rerun()
     _progress(ticket, "cancel fork")

@@ -25,7 +25,7 @@ from minibatch.ui.load.slo import slo_form
 from minibatch.ui.load.source import open_sweep
 from minibatch.ui.load.tables import alerts_html, alerts_of, alerts_title, knees_html, points_html
 from minibatch.ui.load.takeaway import take_away
-from minibatch.ui.shared.engine_queue import POLL_S, engine_queue
+from minibatch.ui.shared.engine_queue import POLL_S, engine_queue, submit
 from minibatch.ui.shared.jobs import JobStatus, Ticket
 from minibatch.ui.shared.notices import Notice, show
 from minibatch.ui.shared.palette import Theme, theme
@@ -102,13 +102,12 @@ def _submit(plan: SweepPlan) -> None:
     memory: Memory = st.session_state.setdefault(_MEMORY, {})
     sweep = st.session_state[_SWEEP] = remembered(memory, plan.spec, plan.points)
     if sweep.missing:
-        st.session_state[_TICKET] = engine_queue().submit(sweep)
+        st.session_state[_TICKET] = submit(sweep)
 
 
 @st.fragment(run_every=3 * POLL_S)
 def _poll(sweep: Sweep, ticket: Ticket, look: Theme) -> None:
     """A sweep in progress, and what is known until now."""
-    ticket.seen()
     if ticket.finished:
         st.rerun()
     ahead, progress = engine_queue().num_ahead(ticket), ticket.progress

@@ -17,7 +17,7 @@ from minibatch.ui.load.job import Record, Sweep
 from minibatch.ui.load.panels import name_of, unit_of
 from minibatch.ui.player.component import show_player
 from minibatch.ui.player.payload import pack
-from minibatch.ui.shared.engine_queue import POLL_S, engine_queue
+from minibatch.ui.shared.engine_queue import POLL_S, engine_queue, submit
 from minibatch.ui.shared.jobs import JobStatus, Ticket
 from minibatch.ui.shared.notices import Notice, show
 from minibatch.ui.shared.palette import Theme
@@ -97,7 +97,7 @@ def _play(spec: SweepSpec, point: Point, unit: str, look: Theme) -> None:
     work, title = Record(spec, point), f"{point.policy} at {point.load.value:g} {unit}"
     known, ticket = st.session_state.get(_TICKET, (None, None))
     if known != work:
-        ticket = engine_queue().submit(work)
+        ticket = submit(work)
         st.session_state[_TICKET] = (work, ticket)
     if not ticket.finished:
         _poll(ticket)
@@ -114,7 +114,6 @@ def _packed(key: str, title: str, _recording: Recording, scale: float) -> bytes:
 
 @st.fragment(run_every=POLL_S)
 def _poll(ticket: Ticket) -> None:
-    ticket.seen()
     if ticket.finished:
         st.rerun()
     st.progress(0.0, "Waiting for another run" if engine_queue().num_ahead(ticket) else "Recording every iteration")

@@ -14,7 +14,7 @@ from minibatch.engine.sweep import Point
 from minibatch.ui.load.job import LoadSearch, Sweep
 from minibatch.ui.load.panels import name_of
 from minibatch.ui.load.tables import frontier_html
-from minibatch.ui.shared.engine_queue import POLL_S, engine_queue
+from minibatch.ui.shared.engine_queue import POLL_S, submit
 from minibatch.ui.shared.jobs import JobStatus, Ticket
 from minibatch.ui.shared.notices import Notice, show
 
@@ -53,12 +53,11 @@ def _start(question: Hashable, sweep: Sweep, curves: Sequence[Curve], slo: Slo, 
         starts[name_of(curve)] = Point(row.policy, row.load, row.config)
     highest = HIGHEST * max(curve.rows[-1].load.value for curve in curves)
     work = LoadSearch(sweep.spec, starts, highest, slo, share)
-    st.session_state[_SEARCH] = (question, work, engine_queue().submit(work))
+    st.session_state[_SEARCH] = (question, work, submit(work))
 
 
 @st.fragment(run_every=POLL_S)
 def _poll(ticket: Ticket) -> None:
-    ticket.seen()
     if ticket.finished:
         st.rerun()
     progress = ticket.progress

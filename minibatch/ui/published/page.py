@@ -15,7 +15,7 @@ from minibatch.analysis.reproduce import EXPERIMENTS, Experiment
 from minibatch.analysis.reproduce.result import Reproduction, StoppedError, Watch
 from minibatch.recording.schema import Recording
 from minibatch.ui.published.chart import WIDTH, chart_of, reasons_html, table_html
-from minibatch.ui.shared.engine_queue import POLL_S, engine_queue
+from minibatch.ui.shared.engine_queue import POLL_S, engine_queue, submit
 from minibatch.ui.shared.jobs import Done, JobStatus, Progress, Ticket
 from minibatch.ui.shared.notices import Notice, show
 from minibatch.ui.shared.palette import Theme, theme
@@ -100,13 +100,12 @@ def _take(running: _Running) -> None:
 
 def _start(experiment: Experiment, seed: int) -> None:
     work = ReproduceWork(experiment, seed)
-    st.session_state[_RUN] = _Running(work, engine_queue().submit(work))
+    st.session_state[_RUN] = _Running(work, submit(work))
 
 
 @st.fragment(run_every=POLL_S)
 def _poll(running: _Running) -> None:
     ticket = running.ticket
-    ticket.seen()
     if ticket.finished:
         st.rerun()
     ahead = engine_queue().num_ahead(ticket)

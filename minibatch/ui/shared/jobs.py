@@ -18,8 +18,8 @@ from minibatch.recording.schema import Recording
 SNAPSHOT_EVERY_S = 0.3
 """A page that watches a run sees what happened so long ago, and a little more."""
 
-ABANDONED_AFTER_S = 120.0
-"""A run that no page has asked about for so long is stopped: its tab is closed."""
+ABANDONED_AFTER_S = 10.0
+"""A run is stopped when its tab has been closed for so long: a connection that breaks comes back sooner."""
 
 
 Take = Callable[[], Sequence[RecordingPart]]
@@ -82,6 +82,7 @@ class Ticket:
         recordings: what was recorded once the run has finished; of a cancelled one, until then.
         parts: of a run in progress, what was recorded until a moment ago. It only grows.
         error: why it failed, as a sentence.
+        is_open: whether the tab that asked for it is still open; any thread may ask.
     """
 
     work: Work
@@ -92,7 +93,8 @@ class Ticket:
     parts: list[RecordingPart] = field(default_factory=list)
     error: str = ""
     cancelled: bool = False
-    last_seen: float = field(default_factory=time.monotonic)
+    is_open: Callable[[], bool] = lambda: True
+    last_open: float = field(default_factory=time.monotonic)
     last_snapshot: float = 0.0
 
     @property
@@ -112,10 +114,6 @@ class Ticket:
         """Stop at the next iteration, or never start."""
         self.cancelled = True
 
-    def seen(self) -> None:
-        """A page is still waiting for this run."""
-        self.last_seen = time.monotonic()
-
     def offer_snapshot(self, take: Take) -> None:
         """Take what was recorded since the last time, if that is long enough ago."""
         if time.monotonic() - self.last_snapshot >= SNAPSHOT_EVERY_S:
@@ -123,7 +121,10 @@ class Ticket:
             self.last_snapshot = time.monotonic()
 
     def should_stop(self) -> bool:
-        return self.cancelled or time.monotonic() - self.last_seen > ABANDONED_AFTER_S
+        now = time.monotonic()
+        if self.is_open():
+            self.last_open = now
+        return self.cancelled or now - self.last_open > ABANDONED_AFTER_S
 
 
 class JobQueue:
@@ -139,8 +140,9 @@ class JobQueue:
         self._ahead: list[Ticket] = []
         threading.Thread(target=self._serve, name="engine", daemon=True).start()
 
-    def submit(self, work: Work) -> Ticket:
-        ticket = Ticket(work)
+    def submit(self, work: Work, is_open: Callable[[], bool] = lambda: True) -> Ticket:
+        """Queue a run; `is_open` as for `Ticket`."""
+        ticket = Ticket(work, is_open=is_open)
         with self._lock:
             self._ahead.append(ticket)
         self._queue.put(ticket)

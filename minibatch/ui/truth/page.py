@@ -17,7 +17,7 @@ from minibatch.roofline.calibration_store import (
     load_calibration,
     save_calibration,
 )
-from minibatch.ui.shared.engine_queue import POLL_S, engine_queue
+from minibatch.ui.shared.engine_queue import POLL_S, engine_queue, submit
 from minibatch.ui.shared.jobs import Done, JobStatus, Progress, Ticket
 from minibatch.ui.shared.notices import Notice, show
 from minibatch.ui.shared.palette import Theme, theme
@@ -121,12 +121,11 @@ def _calibration() -> None:
 
 
 def _start() -> None:
-    st.session_state[_TICKET] = engine_queue().submit(calibrate_bundled)
+    st.session_state[_TICKET] = submit(calibrate_bundled)
 
 
 @st.fragment(run_every=POLL_S)
 def _poll(ticket: Ticket) -> None:
-    ticket.seen()
     if ticket.finished:
         st.rerun()
     ahead = engine_queue().num_ahead(ticket)

@@ -101,15 +101,19 @@ def test_a_run_that_is_cancelled_in_the_queue_never_starts() -> None:
     assert (started, ticket.status, ticket.recordings) == ([], JobStatus.DONE, [])
 
 
-def test_a_run_whose_page_has_gone_stops(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(monkeypatch)
-    ticket = Ticket(nothing, last_seen=clock.now)
+def test_a_run_whose_tab_is_closed_stops_but_not_when_it_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, tab = Clock(monkeypatch), {"open": True}
+    ticket = Ticket(nothing, is_open=lambda: tab["open"])
+    clock.now += 10 * ABANDONED_AFTER_S  # a page that does not look still has its run
+    assert not ticket.should_stop()
+    tab["open"] = False
     clock.now += ABANDONED_AFTER_S
     assert not ticket.should_stop()
-    clock.now += 1
-    assert ticket.should_stop()
-    ticket.seen()
+    tab["open"] = True
     assert not ticket.should_stop()
+    tab["open"] = False
+    clock.now += ABANDONED_AFTER_S + 1
+    assert ticket.should_stop()
 
 
 def test_a_snapshot_is_taken_only_so_often(monkeypatch: pytest.MonkeyPatch) -> None:
