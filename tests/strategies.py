@@ -25,4 +25,8 @@ def configs(draw) -> SchedulerConfig:
         max_wait=draw(st.sampled_from([0.0, 0.004, 0.05])),
         compute_padding=draw(st.booleans()),
         mix_prefill=draw(st.booleans()),
+        queue_order=draw(st.sampled_from(["fcfs", "shortest", "priority", "fair"])),
+        queue_ageing=draw(st.sampled_from([0.0, 1000.0])),
+        long_prefill_token_threshold=draw(st.sampled_from([0, 1, 7])),
+        schedule_conservativeness=draw(st.sampled_from([0.1, 1.0])),
     )

@@ -100,6 +100,7 @@ def bottleneck(shares: Shares) -> Bottleneck:
 SHARE_OF = {
     Code.WAITS_SLOT: "slots",
     Code.WAITS_BLOCKS: "kv_blocks",
+    Code.WAITS_RESERVED: "kv_blocks",
     Code.WAITS_PREEMPTION: "kv_blocks",
     Code.WAITS_SWAPPED: "kv_blocks",
     Code.WAITS_BUDGET: "token_budget",

@@ -13,7 +13,7 @@ from minibatch.analysis.registry.models import find_shape
 from minibatch.bench.report import Measured, Report
 from minibatch.engine.summary_recorder import SummaryRecorder
 from minibatch.engine.sweep import Point, SweepSpec, engine_of, executor_of, run_point, run_points
-from minibatch.scheduling import POLICIES
+from minibatch.scheduling import DEFAULTS
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.demand import Demand, Load, drawn_demand, trace_demand
 from minibatch.workload.traces import Scaling
@@ -42,7 +42,7 @@ def bench_sweep(
     """
     workers = os.cpu_count() or 1
     spec = _study(drawn_demand(num_requests, *LENGTHS, seed=0))
-    points = [Point(policy, Load("rate", rate), config_of(spec)) for policy in POLICIES for rate in RATES]
+    points = [Point(policy, Load("rate", rate), config_of(spec)) for policy in DEFAULTS for rate in RATES]
     began = time.perf_counter()
     with executor_of("processes", workers) as executor:
         for done, _ in enumerate(run_points(spec, points, executor, workers), 1):

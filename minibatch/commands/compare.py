@@ -14,13 +14,13 @@ from minibatch.analysis.metrics import compute_metrics
 from minibatch.commands import options as shared
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import check_writable, save
-from minibatch.scheduling import POLICIES, find_policy
+from minibatch.scheduling import DEFAULTS, POLICIES, find_policy
 
 
 def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("compare", help=__doc__.split(": ")[1], description=__doc__)
-    parser.add_argument("--policies", nargs="+", default=list(POLICIES), metavar="POLICY",
-                        help=f"any of {', '.join(POLICIES)} (default: all)")  # fmt: skip
+    parser.add_argument("--policies", nargs="+", default=list(DEFAULTS), metavar="POLICY",
+                        help=f"any of {', '.join(POLICIES)} (default: {' '.join(DEFAULTS)})")  # fmt: skip
     shared.add_workload(parser)
     shared.add_machine(parser)
     shared.add_knobs(parser)

@@ -14,7 +14,7 @@ from minibatch.analysis.registry.models import known_model
 from minibatch.commands.traffic import add_traffic, traffic_of
 from minibatch.recording.schema import Clock
 from minibatch.roofline.costs import ModelShape
-from minibatch.scheduling.config import KNOB_HELP, KVLayout, PreemptionMode, SchedulerConfig
+from minibatch.scheduling.config import CHOICES, KNOB_HELP, SchedulerConfig
 from minibatch.workload.scenarios import SCENARIOS, find_scenario
 
 DTYPE_HELP = (
@@ -23,7 +23,7 @@ DTYPE_HELP = (
     "says, where the accelerator has it"
 )
 _DEFAULTS = SchedulerConfig()
-_CHOICES = {"kv_layout": get_args(KVLayout), "preemption_mode": get_args(PreemptionMode)}
+_CHOICES = {name: get_args(kind) for name, kind in CHOICES.items()}
 
 
 def policy_names(given: Sequence[str]) -> list[str]:

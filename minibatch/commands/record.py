@@ -8,7 +8,7 @@ from typing import Any
 
 from minibatch.paths import RECORDINGS
 from minibatch.recording.storage import save
-from minibatch.scheduling import POLICIES
+from minibatch.scheduling import DEFAULTS
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.scenarios import SCENARIOS, find_scenario
 
@@ -32,7 +32,7 @@ def execute(options: argparse.Namespace) -> int:
     for scenario in scenarios:
         model = options.model or scenario.model
         job = Job(
-            policies=tuple(POLICIES),
+            policies=DEFAULTS,
             config=SchedulerConfig(**scenario.knobs),
             scenario=scenario.name,
             model=model,

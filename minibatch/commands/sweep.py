@@ -29,7 +29,7 @@ from minibatch.commands.traffic import add_format, format_of
 from minibatch.engine.sweep import BACKENDS, Point, SweepSpec, executor_of, knob_value, run_points, with_knob
 from minibatch.model.bundled_tokenizer import count_tokens
 from minibatch.recording.storage import check_writable
-from minibatch.scheduling import POLICIES
+from minibatch.scheduling import DEFAULTS
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.demand import Demand, Load, drawn_demand, trace_demand
 from minibatch.workload.lengths import LENGTH_FORMS
@@ -49,7 +49,7 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("sweep", help=__doc__.split(": ")[1], description=__doc__)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="Parquet file; an existing sweep "
                         "is resumed")  # fmt: skip
-    parser.add_argument("--policies", nargs="+", default=list(POLICIES), metavar="NAME")
+    parser.add_argument("--policies", nargs="+", default=list(DEFAULTS), metavar="NAME")
     parser.add_argument(
         "--accelerator", default="H100", metavar="NAME", help="as `hardware` lists them (default: H100)"
     )

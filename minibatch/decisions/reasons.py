@@ -35,6 +35,9 @@ class Code(StrEnum):
     REJECTED_BLOCKS = "rejected_blocks"
     ABORTED = "aborted"
     TRANSFERRED = "transferred"
+    PREEMPTED_LATEST = "preempted_latest"
+    PREEMPTED_FEWEST = "preempted_fewest"
+    WAITS_RESERVED = "waits_reserved"
 
 
 WAITS = frozenset(code for code in Code if code.startswith("waits_"))
@@ -63,6 +66,11 @@ TEMPLATES: dict[Code, str] = {
     "needs {needs:block}, {free} free, and {request} was admitted last",
     Code.PREEMPTED_SWAP: "{request} has its {held:block} copied to host memory: r{for_request} "
     "needs {needs:block}, {free} free, and {request} was admitted last",
+    Code.PREEMPTED_LATEST: "{request} loses its {held:block}, to be prefilled again: r{for_request} "
+    "needs {needs:block}, {free} free, and {request} arrived last",
+    Code.PREEMPTED_FEWEST: "{request} loses its {held:block}, to be prefilled again: r{for_request} "
+    "needs {needs:block}, {free} free, and {request} has generated least",
+    Code.WAITS_RESERVED: "{request} waits: may come to {needs:block}, {free} free, {kept} of them set aside",
     Code.FINISHED_LENGTH: "{request} finishes: it generated all {tokens} of its tokens",
     Code.FINISHED_STOP: "{request} finishes: end of text after {tokens:token}",
     Code.REJECTED_LENGTH: "{request} is rejected: {prompt:prompt token} and {max_tokens} to generate are more than "
@@ -86,6 +94,8 @@ PREEMPTS_ITSELF = {
     "{free} free, and it was admitted last",
     Code.PREEMPTED_SWAP: "{request} has its {held:block} copied to host memory: it needs {needs:block} more, "
     "{free} free, and it was admitted last",
+    Code.PREEMPTED_LATEST: "{request} loses its {held:block}, to be prefilled again: it needs {needs:block} more, "
+    "{free} free, and it arrived last",
 }
 """For a request that is preempted to make room for itself."""
 

@@ -17,7 +17,7 @@ from minibatch.recording.schema import Recording
 _MOVES = {
     Code.ADMITTED: "admits r{}",
     Code.RESUMED: "brings r{} back from host memory",
-    Code.PREEMPTED_RECOMPUTE: "drops the blocks of r{}",
+    **dict.fromkeys(PREEMPTIONS, "drops the blocks of r{}"),
     Code.PREEMPTED_SWAP: "copies the blocks of r{} to host memory",
 }
 _COLUMNS = ("slot", "request", "phase", "start", "tokens", "padding")

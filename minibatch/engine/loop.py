@@ -20,7 +20,7 @@ from minibatch.scheduling.decode_fast_forward import decode_run
 from minibatch.scheduling.invariants import check_plan, check_state
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.plan_builder import PolicyError
-from minibatch.scheduling.policy import Policy
+from minibatch.scheduling.policy import Policy, rules_of
 from minibatch.scheduling.policy_switch import switch_policy
 from minibatch.scheduling.request_state import RequestState
 from minibatch.scheduling.state import SchedulerState
@@ -67,7 +67,7 @@ class Engine:
         self.executor = executor
         self.shape = shape
         self.check = check
-        self.state = SchedulerState(config, policy.hold_slots, eos_token_id)
+        self.state = SchedulerState(config, policy.hold_slots, eos_token_id, rules_of(policy))
         self.clock = JumpingClock() if clock is None else clock
         self.fast_forward = fast_forward and not self.clock.is_wall
         self.recorder = Recorder() if recorder is None else recorder
@@ -164,7 +164,7 @@ class Engine:
             ValueError: as `SchedulerState.change`.
         """
         chosen = self.policy if policy is None else switch_policy(policy, self.state)
-        self.state.change(self.state.config if config is None else config, chosen.hold_slots)
+        self.state.change(self.state.config if config is None else config, chosen.hold_slots, rules_of(chosen))
         self.policy = chosen
         self.executor = self.executor if executor is None else executor
 

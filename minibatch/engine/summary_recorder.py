@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from minibatch.decisions.reasons import WAITS, Code, Reason
+from minibatch.decisions.reasons import PREEMPTIONS, WAITS, Code, Reason
 from minibatch.engine.executor import Result, RunResult
 from minibatch.recording.run_summary import NUM_BINS, REQUEST_COLUMNS, RunSummary, gap_bin, lowest_gap
 from minibatch.roofline.costs import Costs
@@ -57,7 +57,7 @@ class SummaryRecorder:
             self._waits[reason.request_id] = code
         elif code in (Code.ADMITTED, Code.RESUMED):
             self._waits.pop(reason.request_id, None)
-        elif code in (Code.PREEMPTED_RECOMPUTE, Code.PREEMPTED_SWAP):
+        elif code in PREEMPTIONS:
             self._num_preemptions += 1
         elif code in (Code.REJECTED_LENGTH, Code.REJECTED_BLOCKS):
             self._num_rejected += 1

@@ -17,7 +17,7 @@ from minibatch.learning.quiz import quiz_block
 from minibatch.learning.run_spec import Spec, check_spec
 from minibatch.learning.text import Href, to_html
 from minibatch.learning.words import in_unit, localised
-from minibatch.scheduling import POLICIES
+from minibatch.scheduling import DEFAULTS, POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.scenarios import SCENARIOS
 
@@ -84,7 +84,7 @@ class Blocks:
         scenario = SCENARIOS.get(str(self.runs[run].get("recording")))
         if scenario is None:
             raise ValueError(f"run_here is set and run {run!r} is no recording of a scenario: expected one of them")
-        policies = options.get("policies") or self.runs[run].get("policies") or list(POLICIES)
+        policies = options.get("policies") or self.runs[run].get("policies") or list(DEFAULTS)
         again = {"scenario": scenario.name, "model": scenario.model, "policies": ",".join(policies)}
         return again | ({"temperature": "0"} if scenario.model.startswith("random:") else {})
 

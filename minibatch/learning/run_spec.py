@@ -16,7 +16,7 @@ from minibatch.learning.fields import short
 from minibatch.paths import RECORDINGS
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import load
-from minibatch.scheduling import POLICIES
+from minibatch.scheduling import DEFAULTS, POLICIES
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.workload.request import LONGEST_S
 from minibatch.workload.scenarios import find_scenario
@@ -148,7 +148,7 @@ def policies_of(spec: Spec) -> tuple[str, ...]:
     if "recording" in spec:
         recorded = tuple(run.header.policy for run in _bundled(spec["recording"]))
         return tuple(policy for policy in recorded if policy in spec.get("policies", recorded))
-    return tuple(spec.get("policies", POLICIES))
+    return tuple(spec.get("policies", DEFAULTS))
 
 
 def without_policies(spec: Spec) -> str:

@@ -24,7 +24,7 @@ _NEXT: dict[str, dict[Code, str]] = {
     "waiting": {Code.ADMITTED: "running", Code.ABORTED: "gone", **dict.fromkeys(WAITS, "waiting")},
     "swapped": {Code.RESUMED: "running", Code.ABORTED: "gone", **dict.fromkeys(WAITS, "swapped")},
     "running": {
-        Code.CHUNK: "running", Code.PREEMPTED_RECOMPUTE: "waiting", Code.PREEMPTED_SWAP: "swapped",
+        Code.CHUNK: "running", **dict.fromkeys(PREEMPTIONS, "waiting"), Code.PREEMPTED_SWAP: "swapped",
         Code.FINISHED_LENGTH: "gone", Code.FINISHED_STOP: "gone", Code.ABORTED: "gone", Code.TRANSFERRED: "gone",
     },
     "gone": {},

@@ -9,11 +9,17 @@ from minibatch.workload.request import LONGEST_S
 
 KVLayout = Literal["paged", "contiguous"]
 PreemptionMode = Literal["recompute", "swap"]
+QueueOrder = Literal["fcfs", "shortest", "priority", "fair"]
 
 
+CHOICES = {"kv_layout": KVLayout, "preemption_mode": PreemptionMode, "queue_order": QueueOrder}
+"""The knobs that choose among words."""
+
+LARGEST_AGEING = 1_000_000
+_LARGEST_BUDGET = 1 << 30
 _LARGEST = {
     "max_num_seqs": 65_536,
-    "max_num_batched_tokens": 1 << 30,
+    "max_num_batched_tokens": _LARGEST_BUDGET,
     "max_model_len": 1 << 30,
     "block_size": 64,
     "num_kv_blocks": 4_000_000,
@@ -30,7 +36,12 @@ KNOB_HELP = {
     "watermark": "share of the pool that an admission must leave free",
     "max_wait": "seconds that the dynamic policy's window stays open",
     "compute_padding": "static and dynamic batches compute padded positions and finished slots",
-    "mix_prefill": "continuous batching runs new prompts together with the decodes, as Orca did",
+    "mix_prefill": "continuous batching runs new prompts together with the decodes, as Orca did; "
+    "SGLang's enable_mixed_chunk",
+    "queue_order": "who enters next: first come, shortest prompt, lowest priority number, or the tenant served least",
+    "queue_ageing": "with queue_order shortest, prompt tokens that a second of waiting is worth",
+    "long_prefill_token_threshold": "vllm-v1: most tokens of a prompt in an iteration; 0 sets no limit",
+    "schedule_conservativeness": "sglang: how much of max_tokens the running are expected to generate",
 }
 """Each knob in a line."""
 
@@ -56,7 +67,14 @@ class SchedulerConfig:
             slots, as a padded server does. False computes neither, so that what remains lost is
             the idle slots alone.
         mix_prefill: continuous batching runs new prompts together with the decodes (as Orca did)
-            instead of alone (as vLLM V0 did).
+            instead of alone (as vLLM V0 did). SGLang has it as `enable_mixed_chunk`.
+        queue_order: who enters next: "fcfs", first come; "shortest", the shortest prompt, aged by
+            `queue_ageing`; "priority", the lowest number; "fair", the tenant that was served least.
+        queue_ageing: with "shortest", prompt tokens that a second of waiting is worth.
+        long_prefill_token_threshold: vLLM V1 prefills at most so many tokens of a prompt in an
+            iteration; 0 sets no limit.
+        schedule_conservativeness: SGLang's estimate of what the running will generate, in parts of
+            its default.
     """
 
     max_num_seqs: int = 8
@@ -70,6 +88,10 @@ class SchedulerConfig:
     max_wait: float = 0.05
     compute_padding: bool = True
     mix_prefill: bool = False
+    queue_order: QueueOrder = "fcfs"
+    queue_ageing: float = 1000.0
+    long_prefill_token_threshold: int = 0
+    schedule_conservativeness: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("max_num_seqs", "max_num_batched_tokens", "max_model_len", "block_size", "num_kv_blocks"):
@@ -87,7 +109,19 @@ class SchedulerConfig:
             raise ValueError(f"watermark is {self.watermark}: use a share from 0 to below 1")
         if not 0 <= self.max_wait <= LONGEST_S:
             raise ValueError(f"max_wait is {self.max_wait}: use 0 to {LONGEST_S:,} seconds")
-        for name, kind in (("kv_layout", KVLayout), ("preemption_mode", PreemptionMode)):
+        if not 0 <= self.queue_ageing <= LARGEST_AGEING:
+            raise ValueError(f"queue_ageing is {self.queue_ageing}: use 0 to {LARGEST_AGEING:,} tokens a second")
+        threshold = self.long_prefill_token_threshold
+        if not isinstance(threshold, int) or isinstance(threshold, bool) or not 0 <= threshold <= _LARGEST_BUDGET:
+            raise ValueError(
+                f"long_prefill_token_threshold is {threshold}: use a whole number from 0 (no limit) to "
+                f"{_LARGEST_BUDGET:,}"
+            )
+        if not 0 < self.schedule_conservativeness <= 10:
+            raise ValueError(
+                f"schedule_conservativeness is {self.schedule_conservativeness}: use more than 0, at most 10"
+            )
+        for name, kind in CHOICES.items():
             if getattr(self, name) not in get_args(kind):
                 choices = " or ".join(get_args(kind))
                 raise ValueError(f"{name} is {getattr(self, name)!r}: use {choices}")

@@ -30,6 +30,11 @@ from minibatch.scheduling.policy import Policy
 from minibatch.scheduling.request_state import RequestState
 from minibatch.scheduling.state import SchedulerState
 
+_COUNTS_FREE = (Code.WAITS_BLOCKS, Code.WAITS_RESERVED)
+"""Reasons to wait whose numbers change with every block that is taken."""
+_LASTING = (Code.WAITS_SLOT, *_COUNTS_FREE)
+"""Reasons to wait that last until a request leaves."""
+
 LONGEST = 256
 """Most iterations of a run: an arrival cuts most runs short, and what was timed beyond it is lost."""
 
@@ -98,7 +103,7 @@ class DecodeRun:
                 once a block is taken, one that counts the free ones would read otherwise.
         """
         free = len(self._state.pool.free_units)
-        if told is not None and any(reason.code is Code.WAITS_BLOCKS for reason in told.reasons):
+        if told is not None and any(reason.code in _COUNTS_FREE for reason in told.reasons):
             free = 0
             if any(blocks for _, blocks in told.new_blocks):
                 num_steps = 0
@@ -123,6 +128,8 @@ class DecodeRun:
         for request in self.decodes:
             request.num_computed_tokens += num_steps
             request.output_token_ids.extend(tokens)
+            if self._state.config.queue_order == "fair":
+                self._state.service.add(request.request.tenant, output_tokens=num_steps)
         return taken, self._state.finish_written(self.decodes) if num_steps == self._until_finish else []
 
     def _needs_of(self, num_steps: int) -> list[int]:
@@ -151,6 +158,8 @@ def decode_run(policy: Policy, state: SchedulerState, latest: Plan, exact: bool)
     if not getattr(policy, "repeats_decodes", False) or state.eos_token_id is not None or not state.running:
         return None
     if state.waiting or state.swapped:
+        if state.config.queue_order == "fair":  # who is served changes who is next
+            return None
         is_known = _is_repeated(latest, len(state.running)) or (not exact and _waits_on(latest, state))
         if not is_known:
             return None
@@ -175,7 +184,7 @@ def _waits_on(plan: Plan, state: SchedulerState) -> bool:
         return _only_decodes(plan)
     codes = [reason.code for reason in plan.reasons if reason.code in WAITS]
     still_here = plan.num_seqs + len(plan.held) == len(state.running)
-    return not plan.preempted and not state.swapped and still_here and codes in ([Code.WAITS_SLOT], [Code.WAITS_BLOCKS])
+    return not plan.preempted and not state.swapped and still_here and len(codes) == 1 and codes[0] in _LASTING
 
 
 def _only_decodes(plan: Plan) -> bool:

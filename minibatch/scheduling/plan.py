@@ -84,6 +84,7 @@ class Plan(NamedTuple):
         token_budget: the budget that the policy kept to, in tokens.
         new_blocks: blocks that requests get for this iteration.
         kv: what the plan takes from the pool and gives back to it.
+        memory: what the policy wants to find in `SchedulerState.memory` next time, if this plan runs.
     """
 
     decodes: Decodes = Decodes()
@@ -99,6 +100,7 @@ class Plan(NamedTuple):
     token_budget: int = 0
     new_blocks: tuple[tuple[RequestState, tuple[int, ...]], ...] = ()
     kv: KVChanges | None = None
+    memory: object = None
 
     @property
     def num_tokens(self) -> int:

@@ -1,8 +1,8 @@
 """Builds the plan of one iteration: a policy asks and decides, and nothing changes until commit.
 
-A policy reads `running`, `first_waiting` and `budget_left` and calls `decode`, `prefill`, `can_admit` /
-`admit` and `pad`. The builder keeps slots, blocks and the token budget, preempts the latest admitted
-request when a running one finds no block, and notes the reason of all that it does or does not do.
+A policy reads `running`, `first_waiting` and `budget_left` and calls `decode`, `prefill` or `run`, `can_admit` /
+`admit` and `pad`. The builder keeps slots, blocks and the token budget, admits and preempts by the policy's
+rules (rules.py), and notes the reason of all that it does or does not do.
 """
 
 from __future__ import annotations
@@ -14,7 +14,17 @@ from minibatch.decisions.phase import Phase
 from minibatch.decisions.reasons import Code, Reason
 from minibatch.scheduling.kv_pool import KVChanges
 from minibatch.scheduling.plan import Decodes, Plan, Preemption, ScheduledSeq, Swap
+from minibatch.scheduling.queue_order import in_order
 from minibatch.scheduling.request_state import RequestState, RequestStatus
+from minibatch.scheduling.rules import (
+    CODE_OF_VICTIM,
+    Admits,
+    Shortage,
+    tokens_taken,
+    tokens_to_admit,
+    victim_for,
+    watermark_of,
+)
 from minibatch.scheduling.state import SchedulerState
 
 
@@ -34,10 +44,10 @@ class PlanBuilder:
 
     def __init__(self, state: SchedulerState, token_budget: int) -> None:
         self.state = state
-        self.config = state.config
+        self.config, self.rules = state.config, state.rules
         self.token_budget = self.budget_left = token_budget
         self.running = list(state.running)
-        self._queue = iter(state.waiting)
+        self._queue = in_order(state.waiting, state.config, state.service)
         self.first_waiting = next(self._queue, None)
         self.swapped = deque(state.swapped)
         self.kv = KVChanges(state.pool)
@@ -49,6 +59,7 @@ class PlanBuilder:
         self._preempted: dict[int, Preemption] = {}
         self._swap_in: list[Swap] = []
         self._reasons: list[Reason] = []
+        self._needs_one_free = self.rules.shortage is Shortage.ONE_FREE and state.pool.paged
 
     @cached_property
     def _widest(self) -> int:
@@ -75,11 +86,21 @@ class PlanBuilder:
             return request.num_tokens
         return request.prefill_end - request.num_computed_tokens
 
+    def run(self, request: RequestState, limit: int | None = None) -> None:
+        """Decode, or prefill as much as the budget and `limit` allow; nothing where the budget is used up."""
+        if request.is_prefilling:
+            remaining = self.remaining_prefill(request)
+            self.prefill(request, min(remaining, self.budget_left, remaining if limit is None else limit))
+        elif self.budget_left:
+            self.decode(request)
+
     def decode(self, request: RequestState) -> None:
-        """Generate one token of a running request, preempting the latest admitted ones to make room."""
+        """Generate one token of a running request; without effect where it finds no block."""
         request_id, start = request.request_id, request.num_computed_tokens
         fits = start < len(request.block_table) * self.config.block_size  # nearly always
-        if (not fits or request_id in self._preempted) and not self._make_room(request):
+        if (not fits or self._needs_one_free or request_id in self._preempted) and not self._make_room(
+            request, start + 1
+        ):
             return
         if start < request.prefill_end:
             raise PolicyError(
@@ -93,12 +114,12 @@ class PlanBuilder:
     def prefill(self, request: RequestState, num_tokens: int | None = None, num_padding: int = 0) -> None:
         """Prefill the next `num_tokens` of a running request (None: all that remain).
 
-        A chunk that finds too few free blocks is cut to what they hold; it preempts only for its
-        first token.
+        By most rules all of them or none. A chunk that may be cut shrinks to the free blocks.
         """
         remaining, start = self.remaining_prefill(request), request.num_computed_tokens
         wanted = remaining if num_tokens is None else num_tokens
-        if wanted < 1 or not self._make_room(request):
+        is_cut = self.rules.shortage in (Shortage.CUT_CHUNK, Shortage.NEXT_OF_ALL)
+        if wanted < 1 or not self._make_room(request, start + (1 if is_cut else wanted)):
             return
         tokens = min(wanted, self.kv.room(self._num_held(request)) - start)
         self._prefill(request, tokens, num_padding)
@@ -127,16 +148,27 @@ class PlanBuilder:
         if request is None:
             return False
         tokens = request.num_tokens if num_tokens is None else num_tokens
-        if self._preempted:
+        if self._preempted and not self.rules.admits_after_preemption:
             return self._wait(Code.WAITS_PREEMPTION, request)
         if self.swapped:
             return self._wait(Code.WAITS_SWAPPED, request, swapped=len(self.swapped))
-        if not self._has_free_slot:
+        if not self.has_free_slot:
             return self._wait(Code.WAITS_SLOT, request, slots=self.config.max_num_seqs)
         if tokens > self.budget_left:
             numbers = {"needs": tokens, "left": self.budget_left, "budget": self.token_budget}
             return self._wait(Code.WAITS_BUDGET, request, **numbers)
-        return self._blocks_suffice(request, tokens)
+        return self._blocks_suffice(request, tokens_to_admit(self.rules, request, tokens), self._set_aside)
+
+    def make_room_to_admit(self, request: RequestState) -> None:
+        """Preempt, by the rules, until the blocks suffice for the first request of the queue, or none can be."""
+        needed = tokens_to_admit(self.rules, request, request.num_tokens)
+        while not self.kv.can_append(0, needed):
+            scheduled = self._decodes.keys() | self._prefills.keys()
+            unscheduled = [each for each in self.running if each.request_id not in scheduled]
+            victim = victim_for(self.rules, self.config, request, self.running, unscheduled)
+            if victim is None:
+                return
+            self.preempt(victim, request, needed)
 
     def admit(self, num_tokens: int | None = None) -> RequestState:
         """Let the first request of the queue in; call only where `can_admit`, then `prefill` it."""
@@ -144,17 +176,21 @@ class PlanBuilder:
         if request is None:
             raise PolicyError("the queue is empty: ask can_admit before admitting")
         self.first_waiting = next(self._queue, None)
-        tokens = request.num_tokens if num_tokens is None else num_tokens
-        self._enter(request, tokens, Code.ADMITTED)
+        chunk = request.num_tokens if num_tokens is None else num_tokens
+        self._enter(request, tokens_taken(self.rules, request, chunk), Code.ADMITTED)
         return request
+
+    def skip(self) -> None:
+        """Leave the first request of the queue where it is, and look at the next one."""
+        self.first_waiting = next(self._queue, None)
 
     def resume(self) -> list[RequestState]:
         """Bring swapped requests back while slots and blocks allow; none after a preemption."""
         resumed = []
-        while self.swapped and self._has_free_slot and not self._preempted:
+        while self.swapped and self.has_free_slot and not self._preempted:
             request = self.swapped[0]
             tokens = request.num_computed_tokens + 1
-            if not self._blocks_suffice(request, tokens):
+            if not self._blocks_suffice(request, tokens, int(self._needs_one_free)):
                 break
             self.swapped.popleft()
             self._enter(request, tokens, Code.RESUMED)
@@ -169,8 +205,8 @@ class PlanBuilder:
 
     # -- the plan -----------------------------------------------------------------------------
 
-    def plan(self, wake_ns: int | None = None) -> Plan:
-        """The iteration as it stands."""
+    def plan(self, wake_ns: int | None = None, memory: object = None) -> Plan:
+        """The iteration as it stands; `memory` is what the policy finds in the state next time."""
         held = self._held()
         self._note_stalls(held)
         preempted = tuple(self._preempted.values())
@@ -186,6 +222,7 @@ class PlanBuilder:
             swap_in=tuple(self._swap_in),
             reasons=tuple(self._reasons),
             wake_ns=wake_ns,
+            memory=memory,
             token_budget=self.token_budget,
             new_blocks=tuple(
                 (request, tuple(self._new_blocks[request.request_id]))
@@ -198,10 +235,10 @@ class PlanBuilder:
     # -- inside -------------------------------------------------------------------------------
 
     @property
-    def _has_free_slot(self) -> bool:
+    def has_free_slot(self) -> bool:
         return len(self._admitted) < len(self.state.free_slots)
 
-    def _is_running(self, request: RequestState) -> bool:
+    def is_running(self, request: RequestState) -> bool:
         """Whether it is one of `running`."""
         holds_slot = request.status is RequestStatus.RUNNING or request.request_id in self._admitted
         return holds_slot and request.request_id not in self._preempted
@@ -216,20 +253,33 @@ class PlanBuilder:
     def _num_held(self, request: RequestState) -> int:
         return len(request.block_table) + len(self._new_blocks.get(request.request_id, ()))
 
-    def _make_room(self, request: RequestState) -> bool:
-        """Preempt until a running request can compute one more token; False if it was preempted itself."""
-        while self._is_running(request):
-            if self.kv.can_append(self._num_held(request), request.num_computed_tokens + 1):
+    def _make_room(self, request: RequestState, num_tokens: int) -> bool:
+        """Preempt until a running request has room for `num_tokens`; False if it has none or was preempted itself."""
+        while self.is_running(request):
+            if self._has_room(request, num_tokens):
                 return True
-            self._preempt(self.running[-1], for_request=request)
+            scheduled = self._decodes.keys() | self._prefills.keys()
+            unscheduled = [each for each in self.running if each.request_id not in scheduled]
+            victim = victim_for(self.rules, self.config, request, self.running, unscheduled)
+            if victim is None:
+                return False
+            self.preempt(victim, request, num_tokens)
         return False
 
-    def _preempt(self, victim: RequestState, for_request: RequestState) -> None:
+    def _has_room(self, request: RequestState, num_tokens: int) -> bool:
+        held = self._num_held(request)
+        if self._needs_one_free and not self.remaining_prefill(request):
+            return self.kv.num_free > 0
+        return self.kv.can_append(held, num_tokens)
+
+    def preempt(self, victim: RequestState, for_request: RequestState, num_tokens: int) -> None:
+        """Take the blocks of a running request away, so that another one may come to `num_tokens` tokens."""
         held = self._num_held(victim)
+        needs = max(1, self.kv.missing(self._num_held(for_request), num_tokens))
         self.running.remove(victim)
-        by_swap = self.config.preemption_mode == "swap"
-        code = Code.PREEMPTED_SWAP if by_swap else Code.PREEMPTED_RECOMPUTE
-        numbers = {"held": held, "for_request": for_request.request_id, "needs": 1, "free": self.kv.num_free}
+        by_swap = self.config.preemption_mode == "swap" and self.rules.swaps
+        code = Code.PREEMPTED_SWAP if by_swap else CODE_OF_VICTIM[self.rules.victim]
+        numbers = {"held": held, "for_request": for_request.request_id, "needs": needs, "free": self.kv.num_free}
         self._note(code, victim, **numbers)
         self.kv.release([*victim.block_table, *self._new_blocks.pop(victim.request_id, [])])
         if self._decodes.pop(victim.request_id, None):
@@ -243,13 +293,21 @@ class PlanBuilder:
             )
         self._preempted[victim.request_id] = Preemption(victim, self._slot(victim), by_swap)
 
-    def _blocks_suffice(self, request: RequestState, num_tokens: int) -> bool:
-        """Blocks for `num_tokens` above the watermark, which counts only while others run."""
-        kept = self.config.watermark_blocks if self.running else 0
+    @property
+    def _set_aside(self) -> int:
+        """Blocks that running requests may still come to need and that an admission must leave them."""
+        if self.rules.admits is not Admits.PROMPT_AND_CAP:
+            return 0
+        return sum(self.kv.missing(self._num_held(each), each.most_computed) for each in self.running)
+
+    def _blocks_suffice(self, request: RequestState, num_tokens: int, set_aside: int) -> bool:
+        """Blocks for `num_tokens` above the watermark and what is set aside."""
+        kept = watermark_of(self.rules, self.config, bool(self.running)) + set_aside
         if self.kv.can_append(0, num_tokens, keep=kept):
             return True
         numbers = {"needs": self.kv.missing(0, num_tokens), "free": self.kv.num_free, "kept": kept}
-        return self._wait(Code.WAITS_BLOCKS, request, **numbers)
+        is_reserved = self.rules.admits is Admits.PROMPT_AND_CAP
+        return self._wait(Code.WAITS_RESERVED if is_reserved else Code.WAITS_BLOCKS, request, **numbers)
 
     def _enter(self, request: RequestState, num_tokens: int, code: Code) -> None:
         slot = self.state.free_slots[len(self._admitted)]

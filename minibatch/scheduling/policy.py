@@ -6,6 +6,7 @@ from typing import Protocol
 
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
+from minibatch.scheduling.rules import TEACHING, Rules
 from minibatch.scheduling.state import SchedulerState
 
 
@@ -21,6 +22,8 @@ class Policy(Protocol):
     unfinished prompt it decodes all running requests in order, and pads finished slots that it holds if
     the knobs ask for it; and what it decided while all decoded and others waited, it decides again until a
     request arrives, finishes or finds no free KV block. Modelled runs then fast-forward such iterations.
+
+    Where its `rules` are not the teaching ones, it says so in an attribute of that name.
     """
 
     name: str
@@ -43,6 +46,12 @@ POLICIES: dict[str, Policy] = {}
 def register(policy: Policy) -> None:
     """Make a policy known to the command line and the app."""
     POLICIES[policy.name] = policy
+
+
+def rules_of(policy: Policy) -> Rules:
+    """The rules that a policy is put together from."""
+    rules: Rules = getattr(policy, "rules", TEACHING)
+    return rules
 
 
 def find_policy(name: str) -> Policy:

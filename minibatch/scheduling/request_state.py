@@ -40,7 +40,9 @@ class RequestState:
         num_prompt_tokens: of the request; a copy, since it is read at every iteration.
         prefill_end: number of tokens to compute before the next one can be sampled, fixed at
             admission: the prompt, and after a preemption by recompute the generated tokens as well.
-        last_computed: `num_computed_tokens` once it has generated all that it may; its last token's KV is never needed.
+        last_computed: `num_computed_tokens` once it has generated all that it will: its last token's KV is
+            never needed.
+        most_computed: `last_computed` if it generated all that its client allows, which is what a scheduler knows.
         slot: index of the slot held while running, else None.
         block_table: ids of the KV blocks held, in token order.
     """
@@ -57,16 +59,24 @@ class RequestState:
     request_id: int = field(init=False)
     num_prompt_tokens: int = field(init=False)
     last_computed: int = field(init=False)
+    most_computed: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.request_id = self.request.request_id
         self.num_prompt_tokens = self.prefill_end = self.request.num_prompt_tokens
-        self.last_computed = self.prefill_end + self.request.sampling.max_tokens - 1
+        cap, length = self.request.sampling.max_tokens, self.request.true_output_tokens
+        self.most_computed = self.prefill_end + cap - 1
+        self.last_computed = self.most_computed if length is None or length > cap else self.prefill_end + length - 1
 
     @property
     def num_tokens(self) -> int:
         """Prompt and output tokens so far."""
         return self.num_prompt_tokens + len(self.output_token_ids)
+
+    @property
+    def reason_at_end(self) -> FinishReason:
+        """Why it finishes once `last_computed` tokens are computed."""
+        return FinishReason.STOP if self.last_computed < self.most_computed else FinishReason.LENGTH
 
     @property
     def is_prefilling(self) -> bool:

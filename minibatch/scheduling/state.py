@@ -10,7 +10,9 @@ from minibatch.decisions.reasons import Code, Reason
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.kv_pool import KVPool
 from minibatch.scheduling.plan import Plan
+from minibatch.scheduling.queue_order import Service
 from minibatch.scheduling.request_state import FinishReason, RequestState, RequestStatus
+from minibatch.scheduling.rules import TEACHING, Admits, Returns, Rules, blocks_always_free
 from minibatch.workload.request import Request
 
 
@@ -26,11 +28,21 @@ class SchedulerState:
             keeps its slot until all others of the batch have finished.
         free_slots: free slots, lowest first.
         finished_slots: those still held for requests that have finished, lowest first.
+        rules: those of the policy.
+        service: what each tenant was served; kept where the queue's order is "fair".
+        memory: what the policy's latest plan that ran left for the next one.
     """
 
-    def __init__(self, config: SchedulerConfig, hold_slots: bool = False, eos_token_id: int | None = None) -> None:
+    def __init__(
+        self,
+        config: SchedulerConfig,
+        hold_slots: bool = False,
+        eos_token_id: int | None = None,
+        rules: Rules = TEACHING,
+    ) -> None:
         self.config = config
         self.hold_slots = hold_slots
+        self.rules = rules
         self.eos_token_id = eos_token_id
         self.now_ns = 0
         self.waiting: deque[RequestState] = deque()
@@ -40,6 +52,8 @@ class SchedulerState:
         self.free_slots = list(range(config.max_num_seqs))
         self.finished_slots: list[int] = []
         self.pool = KVPool(config)
+        self.service = Service()
+        self.memory: object = None
 
     @property
     def has_work(self) -> bool:
@@ -60,6 +74,8 @@ class SchedulerState:
             numbers = {"prompt": request.num_prompt_tokens, "max_tokens": request.sampling.max_tokens}
             return Reason(Code.REJECTED_LENGTH, request.request_id, {**numbers, "max_model_len": config.max_model_len})
         needs = self.pool.max_blocks(total - 1)  # the last token's KV is never needed
+        if self.rules.admits is not Admits.FIRST_CHUNK:
+            needs += blocks_always_free(self.rules, config)
         if needs > config.num_kv_blocks:
             return Reason(Code.REJECTED_BLOCKS, request.request_id, {"needs": needs, "pool": config.num_kv_blocks})
         return None
@@ -70,6 +86,9 @@ class SchedulerState:
         if rejection := self.why_rejected(request):
             state.status, state.finish_reason = RequestStatus.FINISHED, FinishReason.REJECTED
             return state, rejection
+        if self.config.queue_order == "fair":
+            present = (*self.waiting, *self.running, *self.swapped)
+            self.service.join(request.tenant, {each.request.tenant for each in present})
         self.waiting.append(state)
         numbers = {"prompt": request.num_prompt_tokens, "max_tokens": request.sampling.max_tokens}
         return state, Reason(Code.QUEUED, request.request_id, numbers)
@@ -81,6 +100,9 @@ class SchedulerState:
         """
         if plan.kv is not None:
             self.pool.settle(plan.kv)
+        self.memory = plan.memory
+        if self.config.queue_order == "fair":
+            self._serve(plan)
         for preemption in plan.preempted:
             self._preempt(preemption.request, preemption.by_swap)
         for request, slot in plan.admitted:
@@ -102,7 +124,7 @@ class SchedulerState:
         """Let those of `requests` go that have generated all that they may; returned as `commit` does."""
         ended = [request for request in requests if request.num_computed_tokens == request.last_computed]
         for request in ended:
-            request.finish_reason = FinishReason.LENGTH
+            request.finish_reason = request.reason_at_end
         return self._finish(ended)
 
     def abort(self, request_id: int) -> tuple[RequestState, list[int]] | None:
@@ -121,8 +143,8 @@ class SchedulerState:
         found.status = RequestStatus.FINISHED
         return found, []
 
-    def change(self, config: SchedulerConfig, hold_slots: bool) -> None:
-        """Go on with other knobs. Requests stay where they are, whatever knobs they came in under.
+    def change(self, config: SchedulerConfig, hold_slots: bool, rules: Rules) -> None:
+        """Go on with other knobs and rules. Requests stay where they are, whatever knobs they came in under.
 
         A request whose slot is no more moves to the lowest free one.
 
@@ -131,7 +153,7 @@ class SchedulerState:
         """
         self._check_change(config)
         self.pool.resize(config.num_kv_blocks, [block for request in self.running for block in request.block_table])
-        self.config, self.hold_slots = config, hold_slots
+        self.config, self.hold_slots, self.rules, self.memory = config, hold_slots, rules, None
         self._release_slots()
         moving = [request for request in self.slots[config.max_num_seqs :] if request is not None]
         self.slots = self.slots[: config.max_num_seqs] + [None] * (config.max_num_seqs - len(self.slots))
@@ -177,7 +199,24 @@ class SchedulerState:
         else:
             request.status = RequestStatus.WAITING
             request.num_computed_tokens = 0
-            self.waiting.appendleft(request)
+            self._queue_again(request)
+
+    def _queue_again(self, request: RequestState) -> None:
+        match self.rules.returns:
+            case Returns.HEAD:
+                self.waiting.appendleft(request)
+            case Returns.TAIL:
+                self.waiting.append(request)
+            case Returns.ARRIVAL:
+                earlier = sum(each.request_id < request.request_id for each in self.waiting)
+                self.waiting.insert(earlier, request)
+
+    def _serve(self, plan: Plan) -> None:
+        """Count what `plan` gives each tenant."""
+        for request in plan.decodes.requests:
+            self.service.add(request.request.tenant, output_tokens=1)
+        for seq in plan.prefills:
+            self.service.add(seq.request.request.tenant, seq.num_tokens, int(seq.samples))
 
     def _admit(self, request: RequestState, slot: int) -> None:
         queue = self.swapped if request.status is RequestStatus.SWAPPED else self.waiting
@@ -195,7 +234,7 @@ class SchedulerState:
         if token_id == self.eos_token_id and not request.request.sampling.ignore_eos:
             request.finish_reason = FinishReason.STOP
         elif request.num_computed_tokens == request.last_computed:
-            request.finish_reason = FinishReason.LENGTH
+            request.finish_reason = request.reason_at_end
         else:
             return False
         return True

@@ -40,6 +40,10 @@ VALUES = {
     "max_wait": st.sampled_from([0.0, 0.01, 0.1]),
     "compute_padding": st.booleans(),
     "mix_prefill": st.booleans(),
+    "queue_order": st.sampled_from(["fcfs", "shortest", "priority", "fair"]),
+    "queue_ageing": st.sampled_from([0.0, 500.0]),
+    "long_prefill_token_threshold": st.integers(0, 9),
+    "schedule_conservativeness": st.sampled_from([0.3, 1.0]),
 }
 turns = st.sampled_from(KNOBS).flatmap(lambda knob: st.tuples(st.just(knob), VALUES[knob]))
 policies = st.sampled_from(list(POLICIES))

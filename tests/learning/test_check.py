@@ -55,7 +55,7 @@ def test_an_order_that_a_run_contradicts_is_rejected(tmp_path: Path) -> None:
         (block("player", "runn: two"), 0, "player needs run"),
         (block("player", "run: two", "speed: 2"), 0, "player has no 'speed'"),
         (block("claim", "id: h100-flop"), 0, "h100-flop"),
-        (block("source", "policy: orca"), 0, "policy of source is 'orca': expected one of static,"),
+        (block("source", "policy: magic"), 0, "policy of source is 'magic': expected one of static,"),
         ("See {{ two.static.speed }}.\n", 0, "there is no metric 'speed'"),
         ("See {{ two.chunked.duration }}.\n", 0, "run 'two' has no policy 'chunked': it has static, continuous"),
         ("See {{ __import__('os') }}.\n", 0, "is no figure"),

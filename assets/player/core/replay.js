@@ -70,13 +70,23 @@ export class Replay {
     for (const { code, request } of this.run.reasonsAt(i)) {
       const isSwapped = code === "preempted_swap";
       if (code === "queued") state.queue.push({ request, isSwapped: false, isPreempted: false });
-      else if (code.startsWith("preempted_")) state.queue.unshift({ request, isSwapped, isPreempted: true });
+      else if (code.startsWith("preempted_")) this.#queueAgain(state.queue, { request, isSwapped, isPreempted: true });
       else if (code === "admitted" || code === "resumed" || code === "aborted") {
         state.queue = state.queue.filter((entry) => entry.request !== request);
       }
       if (isArrival(code)) arrived++;
     }
     return { change: this.#moveBlocks(state), arrived };
+  }
+
+  /** A preempted request waits where the policy's rules say. */
+  #queueAgain(queue, entry) {
+    const { returns } = this.run;
+    if (returns === "tail" && !entry.isSwapped) queue.push(entry);
+    else if (returns === "arrival" && !entry.isSwapped) {
+      const later = queue.findIndex(({ request }) => request > entry.request);
+      queue.splice(later < 0 ? queue.length : later, 0, entry);
+    } else queue.unshift(entry);
   }
 
   #moveBlocks({ i, owners, sharers, tables }) {

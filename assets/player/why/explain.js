@@ -20,7 +20,7 @@ export function explainSlot(run, i, slot, leaver, heir) {
 export function explainToken(run, i, request, other) {
   const row = run.rowOf(request, i);
   const { phase, tokens, start, generated } = run.entries;
-  const own = noted(run, i, request, ["preempted_recompute", "preempted_swap", "admitted", "resumed", "chunk"]);
+  const own = noted(run, i, request, ["preempted_recompute", "preempted_swap", "preempted_latest", "preempted_fewest", "admitted", "resumed", "chunk"]);
   const facts = [];
   if (row < 0) {
     if (!own.length) own.push(...waitOrFirst(run, request, i));
@@ -57,7 +57,7 @@ export function explainDuration(run, i) {
   const took = (k) => `${threeFigures(run.duration[k] / 1e6)} ms`;
   const facts = [`This step took ${took(i)} (${run.clockAt(i)}) for ${stepWork(run, i)}`];
   facts.push(`the one before took ${took(i - 1)} for ${stepWork(run, i - 1)}`);
-  const codes = ["preempted_recompute", "preempted_swap", "stalled_by_prefill", "chunk", "admitted", "resumed"];
+  const codes = ["preempted_recompute", "preempted_swap", "preempted_latest", "preempted_fewest", "stalled_by_prefill", "chunk", "admitted", "resumed"];
   const reasons = run.reasonsAt(i).filter(({ code }) => codes.includes(code));
   reasons.sort((a, b) => codes.indexOf(a.code) - codes.indexOf(b.code));
   return spoken(run, reasons, [facts.join("; ")]);

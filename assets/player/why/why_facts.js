@@ -13,6 +13,7 @@ import { isOrAre, promptTokens, promptsOf, requestNames, timed } from "./why_wor
 const WAIT_HEADLINES = {
   waits_slot: "waits for a slot",
   waits_blocks: "waits for KV blocks",
+  waits_reserved: "waits for KV blocks that are not set aside",
   waits_budget: "waits: the token budget is used up",
   waits_batch: "waits for the batch to end",
   waits_window: "waits for the window to close",

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from minibatch.recording.storage import RecordingError
-from minibatch.scheduling import POLICIES
+from minibatch.scheduling import DEFAULTS, POLICIES
 from minibatch.ui.compare.links import recording_link, run_link, widget_values
 from minibatch.ui.compare.outlook import Outlook, foresee
 from minibatch.ui.shared import sources
@@ -83,12 +83,12 @@ def sidebar() -> Choice:
         shown, problem, form, link = None, None, None, None
         policies: tuple[str, ...] = ()
         if source == RUN:
-            policies = _policies(tuple(POLICIES))
+            policies = _policies(tuple(POLICIES), DEFAULTS)
             form = _run_form(policies)
         else:
             shown, problem = _bundled() if source == "Recorded" else _upload()
             if shown is not None:
-                policies = _policies(shown.policies)
+                policies = _policies(shown.policies, shown.policies)
                 if source == "Recorded":
                     link = recording_link(st.session_state["recording"], policies, shown.policies)
         large = st.toggle("Large type", key="large", persist_state="session")
@@ -110,12 +110,12 @@ def _follow_link() -> Notice | None:
     return None
 
 
-def _policies(names: Sequence[str]) -> tuple[str, ...]:
-    """Some of `names`. The choice holds from one recording to the next while they have the same policies."""
+def _policies(names: Sequence[str], first: Sequence[str]) -> tuple[str, ...]:
+    """Some of `names`, at the beginning `first`; kept from one recording to the next while they have the same."""
     key = f"policies {names}"
     wanted = [name for name in begins("policies", []) if name in names]
     chosen = st.pills(
-        "Policies", names, default=wanted or list(names), selection_mode="multi", format_func=as_label,
+        "Policies", names, default=wanted or list(first), selection_mode="multi", format_func=as_label,
         key=key, persist_state="session",
     )  # fmt: skip
     return tuple(name for name in names if name in chosen)

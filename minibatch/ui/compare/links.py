@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from minibatch.scheduling import POLICIES
+from minibatch.scheduling import DEFAULTS
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.shared.choices import DRAWN, MOST_REQUESTS, RUN, TYPED, models_offered
 from minibatch.ui.shared.knobs import knob_key
@@ -51,7 +51,7 @@ def run_link(job: Mapping[str, Any], knobs: Mapping[str, Any]) -> dict[str, str]
         link |= {name: str(value) for name, value in traffic.traffic.items()}
     preset = knob_preset(workload, machine)
     link |= {name: str(value) for name, value in knobs.items() if value != preset[name]}
-    return link | _policies(job["policies"], tuple(POLICIES))
+    return link | _policies(job["policies"], DEFAULTS)
 
 
 def widget_values(parameters: Mapping[str, str], recordings: Sequence[Path]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from minibatch.analysis.formats import plural, three_figures
 from minibatch.analysis.registry.accelerators import load_accelerators
-from minibatch.scheduling import POLICIES
+from minibatch.scheduling import DEFAULTS, POLICIES
 from minibatch.ui.load.links import sweep_link, sweep_values
 from minibatch.ui.load.plan import SweepPlan, Wanted, plan_of
 from minibatch.ui.load.presets import SWEEP_PRESETS, SweepPreset, knob_starts
@@ -122,7 +122,7 @@ def _wanted() -> Wanted:
         help="Separated by spaces. Each load is a separate run.",
     )  # fmt: skip
     policies = st.multiselect(
-        "Policies", list(POLICIES), default=begins("sweep policies", list(POLICIES)), key="sweep policies",
+        "Policies", list(POLICIES), default=begins("sweep policies", list(DEFAULTS)), key="sweep policies",
         persist_state="session",
     )  # fmt: skip
     machine = _machine(preset, name)

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from minibatch.analysis.slo import NAMES, parse_slo
-from minibatch.scheduling import POLICIES
+from minibatch.scheduling import DEFAULTS
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.load.plan import Wanted
 from minibatch.ui.load.presets import SWEEP_PRESETS, knob_starts
@@ -40,7 +40,7 @@ def sweep_link(wanted: Wanted, judged: Judged) -> dict[str, str] | None:
         return None
     machine, starts = wanted.machine, knob_starts(wanted.preset, wanted.machine)
     link = {MARK: wanted.preset, _LOADS[wanted.kind]: wanted.loads.strip()}
-    link |= {} if wanted.policies == tuple(POLICIES) else {"policies": ",".join(wanted.policies)}
+    link |= {} if wanted.policies == DEFAULTS else {"policies": ",".join(wanted.policies)}
     link |= {"accelerator": str(machine.accelerator), "model": machine.model}
     link |= {"tensor_parallel": str(machine.num_devices), "num_requests": str(wanted.num_requests)}
     link |= {"prompt_lengths": wanted.prompt_lengths, "output_lengths": wanted.output_lengths}

@@ -22,6 +22,7 @@ from minibatch.decisions.phase import Phase
 from minibatch.decisions.reasons import NOTHING_KEPT, NUMBERS, PREEMPTS_ITSELF, TEMPLATES
 from minibatch.recording.schema import CODES, Column, Header, Recording
 from minibatch.scheduling import POLICIES
+from minibatch.scheduling.policy import rules_of
 from minibatch.ui.player.charts import chart_specs
 from minibatch.ui.player.policy_source import policy_sources
 from minibatch.ui.shared.palette import REQUEST_COLOURS, REQUEST_INKS, Theme, theme
@@ -147,6 +148,7 @@ def run_fields(header: Header, label: str) -> dict[str, Any]:
         "scenario": header.scenario,
         "seed": header.seed,
         "complete": header.complete,
+        "returns": rules_of(policy).returns.name.lower() if policy else "head",
         "budget": header.token_budget,
         "config": dict(header.config),
         "slots": header.largest("max_num_seqs"),

@@ -18,11 +18,14 @@ from minibatch.scheduling import POLICIES
 _CALLS: dict[str, tuple[str, ...]] = {
     "can_admit": (
         Code.WAITS_SLOT, Code.WAITS_BLOCKS, Code.WAITS_BUDGET, Code.WAITS_PREEMPTION, Code.WAITS_SWAPPED,
+        Code.WAITS_RESERVED,
     ),
     "admit": (Code.ADMITTED,),
     "resume": (Code.RESUMED,),
     "prefill": (Code.CHUNK, *PREEMPTIONS),
     "decode": ("decode", *PREEMPTIONS),
+    "run": (Code.CHUNK, "decode", *PREEMPTIONS),
+    "preempt": tuple(PREEMPTIONS),
     "pad": ("padding",),
 }  # fmt: skip
 """What each call on a plan builder leads to: codes of reasons, and the phases that have no reason."""
