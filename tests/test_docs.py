@@ -139,7 +139,8 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (copy / name).write_text(code, encoding="utf-8")
     init = (copy / name).with_name("__init__.py")
     before = init.read_text(encoding="utf-8")
-    after = re.sub(r"^LISTED.*$", listed, before, flags=re.MULTILINE).replace("\nLISTED", f"{imported}\n\nLISTED", 1)
+    after = re.sub(r"^LISTED.*$", listed, before, flags=re.MULTILINE)
+    after = re.sub(r"^from minibatch.scheduling.policy import", f"{imported}\n\\g<0>", after, flags=re.MULTILINE)
     assert after.count("\n") == before.count("\n") + 1
     init.write_text(after, encoding="utf-8")
     return copy

@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from minibatch.workload.arrivals import ARRIVAL_FORMS
+from minibatch.workload.caps import CAP_FORMS
 from minibatch.workload.lengths import LENGTH_FORMS
 from minibatch.workload.traces import CONVERSATIONS, FORMATS, TIME_UNITS, FormatChoice
 from minibatch.workload.traffic import Traffic
@@ -24,6 +25,8 @@ def add_traffic(parser: argparse.ArgumentParser) -> None:
     drawn.add_argument("--arrivals", metavar="SPEC", help=f"{ARRIVAL_FORMS} (default: at-once, or the trace's)")
     drawn.add_argument("--prompt-lengths", metavar="SPEC", help=LENGTH_FORMS)
     drawn.add_argument("--output-lengths", metavar="SPEC", help="likewise")
+    drawn.add_argument("--cap", metavar="SPEC", help=f"max_tokens that clients send, also of a trace: {CAP_FORMS} "
+                       "(default: exact)")  # fmt: skip
     drawn.add_argument("--users", type=int, metavar="N", dest="num_users", help="a closed loop: each user "
                        "sends a request after the last one is answered")  # fmt: skip
     drawn.add_argument(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from minibatch.workload.arrivals import ClosedLoop, parse_arrivals
+from minibatch.workload.caps import capped, parse_cap
 from minibatch.workload.lengths import LENGTH_FORMS, parse_lengths
 from minibatch.workload.request import GREEDY, Request, SamplingParams
 from minibatch.workload.synthetic import synthetic_requests, trace_requests
@@ -26,6 +27,7 @@ class Traffic:
         speed, length_scale, start_s, num_requests: of the trace, as in `Scaling`.
         arrivals: a spec, as in "poisson:20"; takes the place of a trace's own times. All at once by default.
         prompt_lengths, output_lengths: specs, as in "lognormal:128:1.0".
+        cap: the max_tokens that clients send, as in "x4"; by default each answer is as long as its cap.
         num_users: in a closed loop; then nothing else says when requests arrive.
         think_s: seconds from an answer to the user's next request, 0 by default.
 
@@ -44,6 +46,7 @@ class Traffic:
     arrivals: str | None = None
     prompt_lengths: str | None = None
     output_lengths: str | None = None
+    cap: str | None = None
     num_users: int | None = None
     think_s: float | None = None
 
@@ -94,8 +97,9 @@ class Traffic:
             requests, words = self._of_trace(self.trace, seed, vocab_size, sampling, count_tokens)
         else:
             requests, words = self._drawn(seed, vocab_size, sampling)
-        loop = self.closed_loop
-        return requests, ", ".join(words if loop is None else [*words, loop.words])
+        cap, loop = None if self.cap is None else parse_cap(self.cap), self.closed_loop
+        words += ([] if cap is None else [cap.words]) + ([] if loop is None else [loop.words])
+        return capped(requests, cap), ", ".join(words)
 
     def _of_trace(
         self, path: Path, seed: int, vocab_size: int, sampling: SamplingParams, count_tokens: CountTokens | None

@@ -24,7 +24,6 @@ from minibatch.workload.request import Request
 from tests.helpers import engine_of, header_of, owner_rows, requests_of, token_of
 from tests.strategies import configs, workloads
 
-
 lengths = st.lists(st.one_of(st.none(), st.integers(1, 30)), min_size=12, max_size=12)
 """How long the answers are, apart from their caps; None: as long as the cap."""
 

@@ -18,4 +18,4 @@ ENGINES: tuple[Policy, ...] = (
     VllmV1(), VllmV1Of2025(), VllmV0(), Sarathi(), Orca(), SGLang(), NoEvict(), MaxUtilization(),
 )  # fmt: skip
 """The schedulers of engines that people run."""
-LISTED = TEACHING + ENGINES
+LISTED: tuple[Policy, ...] = (*TEACHING, *ENGINES)

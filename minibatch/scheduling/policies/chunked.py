@@ -1,8 +1,9 @@
 """Continuous batching with chunked prefill: one token budget an iteration, decodes first.
 
-After Sarathi-Serve's stall-free schedule: every request that decodes gets its token, what is left of
-the budget prefills prompts in progress, and then new ones, in chunks. A long prompt costs
-its own first token some time, and no other request its next one.
+The idea of Sarathi-Serve's stall-free schedule: every request that decodes gets its token, what is left
+of the budget prefills prompts in progress, and then new ones, in chunks. A long prompt costs its own first
+token some time, and no other request its next one. No engine has just these rules: this one lets a request
+in as soon as its first chunk fits, and cuts chunks to the free blocks (`sarathi`, `vllm-v1` are those of engines).
 """
 
 from minibatch.scheduling.config import SchedulerConfig

@@ -9,12 +9,14 @@ decodes, as in Orca, and the step is as long for all as the prompt makes it.
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.plan_builder import PlanBuilder
+from minibatch.scheduling.rules import Admits, Rules, Shortage, Step
 from minibatch.scheduling.state import SchedulerState
 
 
 class Continuous:
     name = "continuous"
     summary = "whole prompts first"
+    rules = Rules(step=Step.EITHER, admits=Admits.PROMPT_TAKEN, shortage=Shortage.ALL_OR_PREEMPT, swaps=True)
     hold_slots = False
     repeats_decodes = True
 

@@ -8,12 +8,14 @@ from minibatch.decisions.reasons import Code
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
 from minibatch.scheduling.plan_builder import PlanBuilder
+from minibatch.scheduling.rules import Admits, Rules, Shortage, Step
 from minibatch.scheduling.state import SchedulerState
 
 
 class Static:
     name = "static"
     summary = "waits for the last one"
+    rules = Rules(step=Step.BATCH, admits=Admits.PROMPT_TAKEN, shortage=Shortage.ALL_OR_PREEMPT, swaps=True)
     hold_slots = True
     repeats_decodes = True
 
