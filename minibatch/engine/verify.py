@@ -27,6 +27,7 @@ from minibatch.model.reference import generate, logits_of
 from minibatch.scheduling import POLICIES, find_policy
 from minibatch.scheduling.config import KVLayout, PreemptionMode, SchedulerConfig
 from minibatch.scheduling.plan import ScheduledSeq
+from minibatch.scheduling.policy import rules_of
 from minibatch.scheduling.request_state import RequestState
 from minibatch.workload.arrival_source import arrival_source
 from minibatch.workload.request import Request, SamplingParams
@@ -83,6 +84,10 @@ class TokenCheck:
     wrong: tuple[str, ...]
 
 
+MOST_KEPT = max(rules_of(policy).pages_kept for policy in POLICIES.values())
+"""Blocks that some scheduler always leaves free: with them, none rejects a request."""
+
+
 def random_workload(seed: int, vocab_size: int) -> RandomWorkload:
     """Four to ten requests, and a pool small enough that some seeds preempt."""
     rng = np.random.default_rng(seed)
@@ -104,7 +109,7 @@ def random_workload(seed: int, vocab_size: int) -> RandomWorkload:
         max_num_seqs=slots,
         max_num_batched_tokens=int(rng.integers(slots, 65)),
         block_size=block_size,
-        num_kv_blocks=largest + int(rng.integers(0, 2 * largest)),
+        num_kv_blocks=largest + MOST_KEPT + int(rng.integers(0, 2 * largest)),
         mix_prefill=bool(rng.integers(2)),
         compute_padding=bool(rng.integers(2)),
     )

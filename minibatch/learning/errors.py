@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+_LONGEST = 600
+"""Characters of a sentence."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -21,7 +24,8 @@ class Problem:
 
     def __str__(self) -> str:
         where = f"{self.path}, line {self.line}" if self.line else f"{self.path}"
-        return f"{where}: {self.expected}"
+        said = self.expected  # may quote the file, which may hold anything
+        return f"{where}: {said if len(said) <= _LONGEST else said[: _LONGEST // 2] + ' … ' + said[-_LONGEST // 2 :]}"
 
 
 class LessonError(ValueError):

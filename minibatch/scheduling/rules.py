@@ -75,7 +75,7 @@ class Rules:
     Attributes:
         admits_after_preemption: a request may enter in an iteration that preempted another one.
         swaps: with `preemption_mode` "swap" a victim's KV goes to host memory; else it is always dropped.
-        pages_kept: blocks that even an empty pool must have beyond what a request needs.
+        pages_kept: blocks that even an empty, paged pool must have beyond what a request needs.
     """
 
     step: Step = Step.MIXED
@@ -118,7 +118,8 @@ def watermark_of(rules: Rules, config: SchedulerConfig, others_run: bool) -> int
 
 def blocks_always_free(rules: Rules, config: SchedulerConfig) -> int:
     """Blocks that no request can ever have, since even in an empty pool they stay free at its admission."""
-    return rules.pages_kept + (config.watermark_blocks if rules.watermark is Watermark.ALWAYS else 0)
+    pages = rules.pages_kept if config.kv_layout == "paged" else 0
+    return pages + (config.watermark_blocks if rules.watermark is Watermark.ALWAYS else 0)
 
 
 def victim_for(

@@ -76,7 +76,7 @@ class SchedulerState:
         needs = self.pool.max_blocks(total - 1)  # the last token's KV is never needed
         if self.rules.admits is not Admits.FIRST_CHUNK:
             needs += blocks_always_free(self.rules, config)
-        if needs > config.num_kv_blocks:
+        if needs > config.num_kv_blocks - config.num_kv_blocks % self.pool.unit:
             return Reason(Code.REJECTED_BLOCKS, request.request_id, {"needs": needs, "pool": config.num_kv_blocks})
         return None
 

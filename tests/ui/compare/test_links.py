@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minibatch.scheduling import POLICIES
+from minibatch.scheduling import DEFAULTS
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.ui.compare.links import (
     recording_link,
@@ -26,14 +26,15 @@ from minibatch.workload.scenarios import SCENARIOS
 
 FILES = [Path("here/chat.mbr"), Path("here/long-document.mbr")]
 JOB: dict[str, Any] = {
-    "policies": tuple(POLICIES), "scenario": "chat", "prompts": (), "max_tokens": 64,
+    "policies": DEFAULTS, "scenario": "chat", "prompts": (), "max_tokens": 64,
     "model": "bundled", "clock": "measured", "accelerator": None, "num_devices": 1, "traffic": None,
     "seed": 0, "temperature": 0.7,
 }  # fmt: skip
 OTHERS: dict[str, Any] = {
     "max_num_seqs": 3, "max_num_batched_tokens": 17, "max_model_len": 512, "block_size": 4, "num_kv_blocks": 80,
     "kv_layout": "contiguous", "preemption_mode": "swap", "watermark": 0.25, "max_wait": 1.5,
-    "compute_padding": False, "mix_prefill": True,
+    "compute_padding": False, "mix_prefill": True, "queue_order": "fair", "queue_ageing": 20.0,
+    "long_prefill_token_threshold": 32, "schedule_conservativeness": 0.5,
 }  # fmt: skip
 """Another value than the default for every knob."""
 KNOBS = [field.name for field in fields(SchedulerConfig)]

@@ -13,6 +13,7 @@ import pytest
 
 from minibatch.recording.schema import Recording
 from minibatch.recording.storage import dumps
+from minibatch.scheduling import POLICIES
 from minibatch.ui.compare import takeaway
 from minibatch.ui.shared.sources import Shown
 from tests.ui.browser import ROOT
@@ -52,13 +53,15 @@ def test_the_player_learns_which_knobs_can_be_turned_and_how() -> None:
     knobs = payload(open_app())["options"]["knobs"]
     assert {name: knob["kind"] for name, knob in knobs.items() if knob["kind"] != "choice"} == {
         "max_num_seqs": "int", "max_num_batched_tokens": "int", "max_model_len": "int", "num_kv_blocks": "int",
-        "watermark": "float", "max_wait": "float",
+        "watermark": "float", "max_wait": "float", "queue_ageing": "float",
+        "long_prefill_token_threshold": "int", "schedule_conservativeness": "float",
     }  # fmt: skip
     assert {name: knob["choices"] for name, knob in knobs.items() if knob["kind"] == "choice"} == {
-        "policy": ["static", "dynamic", "continuous", "chunked"],
+        "policy": list(POLICIES),
         "preemption_mode": ["recompute", "swap"],
         "compute_padding": [True, False],
         "mix_prefill": [True, False],
+        "queue_order": ["fcfs", "shortest", "priority", "fair"],
     }
     assert all(knob["help"] for knob in knobs.values())
 
