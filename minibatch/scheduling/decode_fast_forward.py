@@ -26,8 +26,9 @@ from collections.abc import Sequence
 from minibatch.decisions.phase import Phase
 from minibatch.decisions.reasons import WAITS, Code
 from minibatch.scheduling.plan import Plan
-from minibatch.scheduling.policy import Policy
+from minibatch.scheduling.policy import Policy, Remembers, rules_of
 from minibatch.scheduling.request_state import RequestState
+from minibatch.scheduling.rules import Shortage
 from minibatch.scheduling.state import SchedulerState
 
 _COUNTS_FREE = (Code.WAITS_BLOCKS, Code.WAITS_RESERVED)
@@ -55,9 +56,12 @@ class DecodeRun:
         num_steps: iterations until a request finishes, that one included; `cut` makes them fewer.
     """
 
-    def __init__(self, state: SchedulerState) -> None:
+    def __init__(self, state: SchedulerState, policy: Policy) -> None:
         self._state = state
+        self._policy = policy
         self.decodes = list(state.running)
+        if rules_of(policy).decodes_by_arrival:
+            self.decodes.sort(key=lambda request: request.request_id)
         self.starts = [request.num_computed_tokens for request in self.decodes]
         self.padded: Held = []
         self.held: Held = []
@@ -102,14 +106,16 @@ class DecodeRun:
             told: the plan that they repeat, where its reasons must stay true to the last number:
                 once a block is taken, one that counts the free ones would read otherwise.
         """
-        free = len(self._state.pool.free_units)
+        pool = self._state.pool
+        # Where a decode needs a free block whether it takes one or not, the last one is never taken.
+        free = len(pool.free_units) - (pool.paged and rules_of(self._policy).shortage is Shortage.ONE_FREE)
         if told is not None and any(reason.code in _COUNTS_FREE for reason in told.reasons):
             free = 0
             if any(blocks for _, blocks in told.new_blocks):
                 num_steps = 0
         batch = len(self.decodes)
         needs = self._needs_of(num_steps)
-        self.num_steps = needs[free] // batch if len(needs) > free else num_steps
+        self.num_steps = needs[max(0, free)] // batch if len(needs) > free else num_steps
         self._needs = needs[: bisect_left(needs, self.num_steps * batch)]
 
     def commit(self, token_id: int) -> tuple[Taken, list[tuple[RequestState, list[int]]]]:
@@ -124,6 +130,8 @@ class DecodeRun:
         ]
         for _, request, block in taken:
             request.block_table.append(block)
+        if isinstance(self._policy, Remembers):
+            self._state.memory = self._policy.memory_after(self._state, num_steps)
         tokens = [token_id] * num_steps
         for request in self.decodes:
             request.num_computed_tokens += num_steps
@@ -165,7 +173,9 @@ def decode_run(policy: Policy, state: SchedulerState, latest: Plan, exact: bool)
             return None
     if any(request.num_computed_tokens < request.prefill_end for request in state.running):
         return None
-    return DecodeRun(state)
+    if isinstance(policy, Remembers) and not policy.decodes_again(state, latest, exact):
+        return None
+    return DecodeRun(state, policy)
 
 
 def _is_repeated(plan: Plan, num_running: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from minibatch.scheduling.config import SchedulerConfig
 from minibatch.scheduling.plan import Plan
@@ -36,6 +36,23 @@ class Policy(Protocol):
 
     def schedule(self, state: SchedulerState) -> Plan:
         """The next iteration; changes nothing. With an empty batch nothing can run before `wake_ns`."""
+        ...
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """A policy whose decisions depend on more than the queue, slots and blocks, and that repeats decodes."""
+
+    def decodes_again(self, state: SchedulerState, latest: Plan, exact: bool) -> bool:
+        """Whether it goes on as in `latest`, which was committed, until a request arrives, finishes or lacks a block.
+
+        Args:
+            exact: with the same numbers in every reason.
+        """
+        ...
+
+    def memory_after(self, state: SchedulerState, num_steps: int) -> object:
+        """What it remembers after so many more iterations in which all that run decode."""
         ...
 
 

@@ -74,6 +74,7 @@ class Rules:
 
     Attributes:
         admits_after_preemption: a request may enter in an iteration that preempted another one.
+        decodes_by_arrival: running requests get their tokens in order of arrival, not of admission.
         swaps: with `preemption_mode` "swap" a victim's KV goes to host memory; else it is always dropped.
         pages_kept: blocks that even an empty, paged pool must have beyond what a request needs.
     """
@@ -86,6 +87,7 @@ class Rules:
     watermark: Watermark = Watermark.WHILE_OTHERS_RUN
     admits_after_preemption: bool = False
     swaps: bool = False
+    decodes_by_arrival: bool = False
     pages_kept: int = 0
 
 

@@ -15,13 +15,14 @@ class Sarathi:
     name = "sarathi"
     summary = "decodes first, whole prompt taken"
     hold_slots = False
-    repeats_decodes = False
+    repeats_decodes = True
     rules = Rules(
         admits=Admits.PROMPT_TAKEN,
         shortage=Shortage.ONE_FREE,
         victim=Victim.LATEST_ARRIVAL,
         returns=Returns.HEAD,
         watermark=Watermark.ALWAYS,
+        decodes_by_arrival=True,
         pages_kept=1,
         admits_after_preemption=True,
     )

@@ -44,7 +44,7 @@ class SGLang:
     name = "sglang"
     summary = "prefills before decodes, in chunks"
     hold_slots = False
-    repeats_decodes = False
+    repeats_decodes = True
     rules = Rules(
         step=Step.EITHER,
         admits=Admits.ESTIMATED,
@@ -76,17 +76,14 @@ class SGLang:
         for request in builder.running:
             if request.is_prefilling:
                 builder.run(request)
-        if bet.is_full:
+        if bet.is_full and builder.first_waiting is not None:
+            self._wait(builder, builder.first_waiting, bet)
             return True
         while builder.budget_left and builder.first_waiting is not None:
             request, chunk = builder.first_waiting, builder.next_chunk
-            needs = request.num_tokens + _still(request) + builder.config.block_size
-            expected = sum(_still(each) * bet.ratio for each in builder.running)
             free = builder.kv.num_free * builder.config.block_size
-            if builder.state.pool.paged and needs >= free - expected:
-                size = builder.config.block_size
-                kept = blocks_for(int(expected), size)
-                builder.wait(Code.WAITS_RESERVED, needs=blocks_for(needs, size), free=builder.kv.num_free, kept=kept)
+            if builder.state.pool.paged and self._needs(builder, request) >= free - self._expected(builder, bet):
+                self._wait(builder, request, bet)
                 return True
             if chunk < request.num_tokens:
                 whole_pages = chunk - chunk % builder.config.block_size
@@ -97,6 +94,32 @@ class SGLang:
                 break
             builder.prefill(builder.admit(chunk), chunk)
         return False
+
+    def _needs(self, builder: PlanBuilder, request: RequestState) -> int:
+        """Tokens that a newcomer counts for: in full."""
+        return request.num_tokens + _still(request) + builder.config.block_size
+
+    def _expected(self, builder: PlanBuilder, bet: Bet) -> float:
+        """Tokens that the running are expected to generate."""
+        return sum(_still(each) for each in builder.running) * bet.ratio
+
+    def _wait(self, builder: PlanBuilder, request: RequestState, bet: Bet) -> None:
+        size = builder.config.block_size
+        needs, kept = blocks_for(self._needs(builder, request), size), int(self._expected(builder, bet)) // size
+        builder.wait(Code.WAITS_RESERVED, needs=needs, free=builder.kv.num_free, kept=kept)
+
+    def decodes_again(self, state: SchedulerState, latest: Plan, exact: bool) -> bool:
+        """While nobody waits, or the batch is marked full; what the running are expected to generate changes."""
+        is_full = isinstance(state.memory, Bet) and state.memory.is_full and not exact
+        return not latest.held and (
+            not state.waiting or (is_full and len(latest.decodes.requests) == len(state.running))
+        )
+
+    def memory_after(self, state: SchedulerState, num_steps: int) -> Bet:
+        bet = self._bet(state)
+        for _ in range(num_steps):
+            bet = _decayed(bet, state.config)
+        return Bet(bet.ratio, bet.is_full and bool(state.waiting), len(state.running))
 
     def _decode(self, builder: PlanBuilder) -> None:
         for request in list(builder.running):
@@ -113,10 +136,8 @@ class SGLang:
             keeper = next(each for each in decodes if _needs_block(builder, each) or len(decodes) == 1)
             builder.preempt(victim, keeper, keeper.num_computed_tokens + 1)
             retracted = True
-        first = _first_ratio(builder.config)
         if not retracted:
-            decay = first * (1 - LEAST_SHARE) / DECAY_STEPS
-            return Bet(max(bet.ratio - decay, first * LEAST_SHARE), bet.is_full)
+            return _decayed(bet, builder.config)
         written = sum(len(each.output_token_ids) for each in decodes) + RETRACT_STEPS * len(decodes)
         caps = sum(each.request.sampling.max_tokens for each in decodes) + 1
         return Bet(min(1.0, written / caps))
@@ -127,6 +148,13 @@ class SGLang:
             return Bet(_first_ratio(state.config))
         is_full = state.memory.is_full and len(state.running) >= state.memory.num_running
         return Bet(state.memory.ratio, is_full)
+
+
+def _decayed(bet: Bet, config: SchedulerConfig) -> Bet:
+    """After a step that decoded and retracted nobody."""
+    first = _first_ratio(config)
+    decay = first * (1 - LEAST_SHARE) / DECAY_STEPS
+    return Bet(max(bet.ratio - decay, first * LEAST_SHARE), bet.is_full, bet.num_running)
 
 
 def _first_ratio(config: SchedulerConfig) -> float:

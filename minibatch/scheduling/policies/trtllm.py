@@ -40,7 +40,6 @@ class MaxUtilization(NoEvict):
 
     name = "trtllm-max-utilization"
     summary = "next step fits, latest ones pause"
-    repeats_decodes = False
     rules = Rules(
         admits=Admits.PROMPT_TAKEN,
         shortage=Shortage.ALL_OR_PREEMPT,
@@ -48,6 +47,7 @@ class MaxUtilization(NoEvict):
         returns=Returns.ARRIVAL,
         watermark=Watermark.NEVER,
         admits_after_preemption=True,
+        decodes_by_arrival=True,
     )
 
     def schedule(self, state: SchedulerState) -> Plan:
@@ -59,6 +59,13 @@ class MaxUtilization(NoEvict):
             elif builder.is_running(request):
                 builder.run(request)
         return builder.plan()
+
+    def decodes_again(self, state: SchedulerState, latest: Plan, exact: bool) -> bool:
+        """A request that waits before others holds those up."""
+        return not latest.held
+
+    def memory_after(self, state: SchedulerState, num_steps: int) -> None:
+        """It remembers nothing."""
 
     def _start(self, builder: PlanBuilder, request: RequestState) -> bool:
         """Whether the walk goes on: a request that no later one can make room for ends it."""

@@ -15,7 +15,7 @@ class VllmV0:
     name = "vllm-v0"
     summary = "prefill steps before decode steps"
     hold_slots = False
-    repeats_decodes = False
+    repeats_decodes = True
     rules = Rules(
         step=Step.EITHER,
         admits=Admits.PROMPT_TAKEN,
@@ -24,6 +24,7 @@ class VllmV0:
         returns=Returns.HEAD,
         watermark=Watermark.ALWAYS,
         swaps=True,
+        decodes_by_arrival=True,
         pages_kept=1,
     )
 
