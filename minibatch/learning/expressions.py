@@ -68,20 +68,24 @@ class Figures:
 
     def metrics(self, run: str, policy: str) -> tuple[Metrics, str]:
         """Every metric of one run under one policy, and the word for its clock."""
-        return values.metrics(self._spec(run, policy), policy, self.work)
+        spec, name = self._spec(run, policy)
+        return values.metrics(spec, name, self.work)
 
     def recording(self, run: str, policy: str) -> Recording:
         """One run under one policy."""
-        return values.recording(self._spec(run, policy), policy, self.work)
+        spec, name = self._spec(run, policy)
+        return values.recording(spec, name, self.work)
 
-    def _spec(self, run: str, policy: str) -> Spec:
+    def _spec(self, run: str, policy: str) -> tuple[Spec, str]:
+        """The run's spec, and the policy's name, whose hyphens an expression writes as underscores."""
         if run not in self.runs:
             raise ValueError(f"there is no run {run!r}: the front matter has {', '.join(self.runs) or 'none'}")
         spec = self.runs[run]
         check_spec(spec)
-        if policy not in (known := policies_of(spec)):
-            raise ValueError(f"run {run!r} has no policy {policy!r}: it has {', '.join(known)}")
-        return spec
+        names = {name.replace("-", "_"): name for name in policies_of(spec)}
+        if (name := names.get(policy.replace("-", "_"))) is None:
+            raise ValueError(f"run {run!r} has no policy {policy!r}: it has {', '.join(names.values())}")
+        return spec, name
 
     # -- parts of an expression -------------------------------------------------------------------
 
