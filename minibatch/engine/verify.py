@@ -109,7 +109,7 @@ def random_workload(seed: int, vocab_size: int) -> RandomWorkload:
         max_num_seqs=slots,
         max_num_batched_tokens=int(rng.integers(slots, 65)),
         block_size=block_size,
-        num_kv_blocks=largest + MOST_KEPT + int(rng.integers(0, 2 * largest)),
+        num_kv_blocks=largest + MOST_KEPT + int(rng.integers(0, largest)),
         mix_prefill=bool(rng.integers(2)),
         compute_padding=bool(rng.integers(2)),
     )
