@@ -50,7 +50,7 @@ def test_float64_tokens_equal_those_of_transformers(reference, device):
             ways += 1
 
     check()
-    assert ways >= FEW * len(POLICIES) * 4
+    assert ways >= FEW * len(POLICIES) * 2
     assert preempted > 0, "no workload ran out of KV blocks: nothing was tried of preemption"
 
 
