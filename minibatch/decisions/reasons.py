@@ -65,7 +65,7 @@ TEMPLATES: dict[Code, str] = {
     Code.PREEMPTED_RECOMPUTE: "{request} loses its {held:block}, to be prefilled again: r{for_request} "
     "needs {needs:block}, {free} free, and {request} was admitted last",
     Code.PREEMPTED_SWAP: "{request} has its {held:block} copied to host memory: r{for_request} "
-    "needs {needs:block}, {free} free, and {request} was admitted last",
+    "needs {needs:block}, {free} free",
     Code.PREEMPTED_LATEST: "{request} loses its {held:block}, to be prefilled again: r{for_request} "
     "needs {needs:block}, {free} free, and {request} arrived last",
     Code.PREEMPTED_FEWEST: "{request} loses its {held:block}, to be prefilled again: r{for_request} "
@@ -93,7 +93,7 @@ PREEMPTS_ITSELF = {
     Code.PREEMPTED_RECOMPUTE: "{request} loses its {held:block}, to be prefilled again: it needs {needs:block} more, "
     "{free} free, and it was admitted last",
     Code.PREEMPTED_SWAP: "{request} has its {held:block} copied to host memory: it needs {needs:block} more, "
-    "{free} free, and it was admitted last",
+    "{free} free",
     Code.PREEMPTED_LATEST: "{request} loses its {held:block}, to be prefilled again: it needs {needs:block} more, "
     "{free} free, and it arrived last",
 }
