@@ -23,7 +23,7 @@ WORDS = {
     "TPOT": "time per output token, the mean after the first",
     "ITL": "inter-token latency, every gap between two tokens",
     "E2E": "end-to-end latency, from arrival to the last token",
-    "p99": "99 of 100 are no longer",
+    "p99": "99 of 100 take no longer",
 }
 """What the page calls things, spelled out."""
 

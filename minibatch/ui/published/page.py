@@ -85,7 +85,7 @@ def _control(experiment: Experiment, seed: int) -> None:
     if running is not None:
         _take(running)
     if (experiment.name, seed) not in _remembered():
-        st.button("Run", on_click=_start, args=(experiment, seed), key="reproduce")
+        st.button("Run", type="primary", on_click=_start, args=(experiment, seed), key="reproduce")
         command = f"{COMMAND} {experiment.name}{f' --seed {seed}' if seed else ''}"
         show(Notice(f"It takes up to a minute. `{command}` prints the same.", "note"))
 

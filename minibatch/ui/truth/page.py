@@ -48,7 +48,7 @@ def page() -> None:
     st.html("<h1 class='mb-brand'>Minibatch</h1>")
     st.html(
         "<div class='mb-head'><h1>How true is this?</h1><p class='mb-watch'>Modelled durations come from a formula. "
-        "Here it is compared with steps of the real engine that it was not fitted to.</p></div>"
+        "Here it is compared with steps of the real engine that were held out of the fit.</p></div>"
     )
     st.html(f"<p class='mb-watch'>{BARE}</p>")
     found = _remembered()
